@@ -5,6 +5,7 @@ The rules themselves are tested from their declarations in test_table.py.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -900,3 +901,20 @@ def test_values_that_are_filled_in_fit_into_the_type(function: str, kind: str, v
                 expected = adjoint.tensor(value, dtype=exact).to(dtype)
                 result = getattr(y, name)(*arguments, given_value)
                 assert result[0] == expected and (result[1:] == 1).all() and result.dtype is dtype
+
+
+@pytest.mark.parametrize("index", [0, slice(None), ..., [1], [True, False, True]], ids=str)
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "int16", "int32", "int64"])
+def test_assigned_numbers_fit_as_filled_ones_do(dtype, index):
+    for number in (-1, 2.7, -0.5, 127, 128, 255, 256, -256, 300.5, 2**31, 2**40, float("nan"), float("inf"), True):
+        x, filled = adjoint.zeros(3, dtype=getattr(adjoint, dtype)), adjoint.zeros(3, dtype=getattr(adjoint, dtype))
+        try:
+            filled.fill_(number)
+        except RuntimeError as error:
+            with pytest.raises(RuntimeError, match=re.escape(str(error))):
+                x[index] = number
+        else:
+            x[index] = number
+            assert set(x[index].reshape(-1).tolist()) == {filled[0].item()}
+    with pytest.raises(ValueError, match="Overflow when unpacking long long"):
+        x[index] = 2**70

@@ -142,3 +142,12 @@ def test_products_of_tensors_and_arrays_promote_on_both_sides(shape, dtype, arra
         np.testing.assert_allclose(product.detach().numpy(), plain, rtol=1e-6)
         (gradient,) = adjoint.autograd.grad(product.abs().sum(), matrix)
         assert gradient.dtype == dtype
+
+
+@pytest.mark.parametrize("function", ["add", "mul", "sub", "floor_divide", "eq", "lt", "bitwise_and", "remainder"])
+@pytest.mark.parametrize(("number", "message"), [(2**64, "int too big"), (-(2**63) - 1, "can't convert negative int")])
+def test_integers_that_no_dtype_holds_are_refused(function, number, message):
+    for dtype in (adjoint.int64, adjoint.int32, adjoint.uint8):
+        x = adjoint.ones(2, dtype=dtype)
+        with pytest.raises(OverflowError, match=message):
+            getattr(adjoint, function)(x, number)

@@ -156,9 +156,11 @@ def test_transposes_of_batches_and_others():
     adjoint.set_warn_always(True)
     with pytest.warns(UserWarning, match="The use of `x.T` on tensors of dimension other than 2"):
         assert x.T.shape == (3, 2, 1)
+    for name, result in {"T": 3j, "mT": 3j, "H": -3j, "mH": -3j}.items():
+        with pytest.warns(UserWarning, match=f"Tensor.{name} is deprecated on 0-D tensors"):
+            assert getattr(adjoint.tensor(3j), name).item() == result
     adjoint.set_warn_always(False)
-    assert adjoint.tensor([[3.0]]).T.item() == adjoint.tensor(3.0).H.item() == 3.0
-    assert adjoint.tensor(3j).H.item() == -3j
+    assert adjoint.tensor([[3.0]]).T.item() == 3.0
     with raises(RuntimeError, "tensor.mT is only supported on matrices or batches of matrices. Got 1-D tensor."):
         _ = adjoint.ones(3).mT
     with raises(RuntimeError, "tensor.H is only supported on matrices (2-D tensors). Got 1-D tensor."):

@@ -130,7 +130,9 @@ def test_samples_become_batches():
 
     Pair = namedtuple("Pair", "a b")
     batch = data.default_collate([Pair(1, "x"), Pair(2, "y")])
-    assert batch.a.tolist() == [1, 2] and batch.b == ["x", "y"]
+    assert batch.a.tolist() == [1, 2] and batch.b == ("x", "y")
+    assert data.default_collate([("x", ["a"]), ("y", ["b"])]) == [("x", "y"), [("a", "b")]]
+    assert data.default_collate(["x", "y"]) == ["x", "y"]
     batch = data.default_collate([{"a": np.float32(1.0)}, {"a": np.float32(2.0)}])
     assert batch["a"].dtype == adjoint.float32
     assert data.default_collate([np.ones(2), np.zeros(2)]).shape == (2, 2)

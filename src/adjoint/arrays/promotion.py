@@ -121,8 +121,17 @@ def _cast(value: Any, target: numpy.dtype[Any]) -> Any:
     if kind is None:
         if isinstance(value, bool) != (target.kind == "b"):
             return _NUMBERS[target.kind](value)
-        return wrapped(value, target) if type(value) is int and target.kind in "iu" else value
+        return wrapped(_of_64_bits(value), target) if type(value) is int and target.kind in "iu" else value
     return value if numpy_dtype(kind) == target else astype(value, target)
+
+
+def _of_64_bits(value: int) -> int:
+    """The integer itself. Raises OverflowError if no dtype holds it: its lowest bits would be another number."""
+    if value >= 2**64:
+        raise OverflowError("int too big to convert")
+    if value < -(2**63):
+        raise OverflowError("can't convert negative int to unsigned")
+    return value
 
 
 def number_as(value: Any, kind: numpy.dtype[Any]) -> Any:

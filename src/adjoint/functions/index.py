@@ -27,6 +27,7 @@ from adjoint.core.view_steps import basic_index, last_step
 from adjoint.functions.arguments import require_member
 from adjoint.functions.composite import as_tensor, composite, ops, takes_out
 from adjoint.rules.index import check_value
+from adjoint.rules.refusals import check_number
 from adjoint.runtime.once import warn_once
 
 if TYPE_CHECKING:
@@ -392,7 +393,14 @@ _PYTHON_TYPES = {"f": float, "c": complex, "i": int, "u": int, "b": bool}
 
 
 def _converted(value: Any, kind: Any) -> Any:
-    """A number converted to the tensor's dtype. Raises RuntimeError if the dtype cannot represent it."""
+    """A number converted to the tensor's dtype.
+
+    Raises RuntimeError if the dtype cannot represent it, ValueError for an integer that no dtype holds.
+    """
+    if kind.numpy.kind in "iu":
+        if isinstance(value, int) and not -(2**63) <= value < 2**63:
+            raise ValueError("Overflow when unpacking long long")
+        check_number(kind, value)
     try:
         return _PYTHON_TYPES.get(kind.numpy.kind, float)(value)
     except (TypeError, OverflowError, ValueError):

@@ -89,6 +89,12 @@ _T_OF_OTHERS = (
     "- 1, -1, -1))` to reverse the dimensions of a tensor."
 )
 
+_OF_NUMBERS = {
+    name: f"Tensor.{name} is deprecated on 0-D tensors. This function is the identity in these cases."
+    for name in ("T", "mT")
+}
+_OF_NUMBERS |= {name: f"Tensor.{name} is deprecated on 0-D tensors. Consider using x.conj()." for name in ("H", "mH")}
+
 TYPED_STORAGE = (
     "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only storage class. "
     "This should only matter to you if you are using storages directly.  To access UntypedStorage directly, use "
@@ -425,7 +431,7 @@ class Tensor(ArithmeticTensor):
         ndim = self._array.ndim
         if ndim == 2:
             return ops.permute(self, (1, 0))
-        warn_once(_T_OF_OTHERS)
+        warn_once(_T_OF_OTHERS if ndim else _OF_NUMBERS["T"])
         return ops.permute(self, tuple(range(ndim))[::-1])
 
     @property
@@ -439,6 +445,7 @@ class Tensor(ArithmeticTensor):
         adjoint.Size([5, 3, 2])
         """
         if not self.ndim:
+            warn_once(_OF_NUMBERS["mT"])
             return self
         if self.ndim < 2:
             raise RuntimeError(
@@ -460,7 +467,10 @@ class Tensor(ArithmeticTensor):
         if self.ndim not in (0, 2):
             hint = " For batches of matrices, consider using tensor.mH" if self.ndim > 2 else ""
             raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {self.ndim}-D tensor.{hint}")
-        return self.mH if self.ndim else self.conj()
+        if self.ndim:
+            return self.mH
+        warn_once(_OF_NUMBERS["H"])
+        return self.conj()
 
     @property
     def mH(self) -> Tensor:
@@ -475,6 +485,9 @@ class Tensor(ArithmeticTensor):
         """
         if self.ndim == 1:
             raise RuntimeError("tensor.mH is only supported on matrices or batches of matrices. Got 1-D tensor.")
+        if not self.ndim:
+            warn_once(_OF_NUMBERS["mH"])
+            return self.conj()
         return self.mT.conj() if self.is_complex() else self.mT
 
     @property

@@ -44,11 +44,11 @@ def default_collate(batch: Sequence[Any]) -> Any:
         members: Any = {key: default_collate([sample[key] for sample in batch]) for key in first}
         return members if type(first) is dict else type(first)(members)  # type: ignore[call-arg]
     if isinstance(first, tuple) and hasattr(first, "_fields"):
-        return type(first)(*[default_collate(list(each)) for each in zip(*batch, strict=True)])
+        return type(first)(*[default_collate(each) for each in zip(*batch, strict=True)])
     if isinstance(first, Sequence):
         if any(len(each) != len(first) for each in batch):
             raise RuntimeError("each element in list of batch should be of equal size")
-        return [default_collate(list(each)) for each in zip(*batch, strict=True)]
+        return [default_collate(each) for each in zip(*batch, strict=True)]
     raise TypeError(
         f"default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {type(first)}"
     )
