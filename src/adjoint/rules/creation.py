@@ -42,8 +42,16 @@ def _declare_draw(name, node):
     @elementwise(name=f"drawn_{name}", input=0, dtypes="any", scalars=False, method=False, function=False, node=node)
     def sample(xp, input: Array, numbers: Constant):
         """Random numbers that were drawn, in place of the input."""
-        shape = broadcast_shapes(input.shape, numbers.shape)
-        return xp.broadcast_to(xp.astype(numbers, input.dtype, copy=False), shape)
+        return _in_place_of(xp, numbers, input.dtype, input.shape)
+
+
+def _in_place_of(xp, numbers, dtype, *shapes):
+    """Random numbers of a dtype, broadcast with shapes."""
+    if numbers.dtype != dtype:
+        numbers = xp.astype(numbers, dtype)
+    if shapes == (numbers.shape,) * len(shapes):
+        return numbers
+    return xp.broadcast_to(numbers, broadcast_shapes(*shapes, numbers.shape))
 
 
 for _name, _node in {
@@ -78,5 +86,4 @@ def drawn_around(xp, mean: Array, std: Array, numbers: Constant):
 @elementwise(input=0, p=0, dtypes="any", method=False, function=False, node="BernoulliBackward1")
 def drawn_with_chances(xp, input: Array, p: Array, numbers: Constant):
     """Random numbers that were drawn with these probabilities, in place of the input."""
-    shape = broadcast_shapes(input.shape, p.shape, numbers.shape)
-    return xp.broadcast_to(xp.astype(numbers, input.dtype, copy=False), shape)
+    return _in_place_of(xp, numbers, input.dtype, input.shape, p.shape)

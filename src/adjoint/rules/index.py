@@ -754,7 +754,8 @@ def _check_slices(operation, error, prefix, number):
         n = input_shape[dim] if input_shape else 1
         if operation == "index_add" and len(input_shape) < 2:
             check_indices(operation, index, n, error=IndexError, wording="index out of range in self")
-        check_indices(operation, index, n, dim=dim, error=error, prefix=prefix)
+        else:
+            check_indices(operation, index, n, dim=dim, error=error, prefix=prefix)
         size = source_shape[dim] if source_shape else 1
         number_of_indices = prod(index._array.shape)
         if number_of_indices != size:

@@ -4,6 +4,7 @@ from adjoint.arrays.dtypes import finfo, float16, float32, float64, from_numpy_d
 from adjoint.arrays.namespace import underlying
 from adjoint.arrays.promotion import common_dtype
 from adjoint.arrays.shapes import broadcast_shapes
+from adjoint.runtime.caches import cached
 
 from .declare import passes, passes_plain
 
@@ -105,16 +106,23 @@ def overflow_error(kind):
 _LEAST_MAXIMUM = finfo(float16).max
 
 
+@cached()
+def _largest(kind):
+    return finfo(kind).max
+
+
 def _overflows(kind, value):
     letter = kind.numpy.kind
     if letter == "b" or isinstance(value, bool):
         return False
     if letter == "f" and type(value) in (int, float) and -_LEAST_MAXIMUM <= value <= _LEAST_MAXIMUM:
         return False
+    if letter == "f" and type(value) is float:
+        return _largest(kind) < abs(value) < INFINITY
     if isinstance(value, complex) and not kind.is_complex:
         return value.imag != 0 or _overflows(kind, value.real)
     if letter not in "iu":
-        most = finfo(kind).max
+        most = _largest(kind)
         return any(most < abs(part) < INFINITY for part in (value.real, value.imag))
     most = 2 ** (8 * kind.itemsize - (letter == "i")) - 1
     # negative integers may wrap to unsigned ones; fractions may not

@@ -852,6 +852,8 @@ class Tensor(ArithmeticTensor):
         >>> adjoint.tensor([1, 2]).to(adjoint.float64)
         tensor([1., 2.], dtype=adjoint.float64)
         """
+        if not kwargs and len(args) == 1 and type(args[0]) is dtype:
+            return self if args[0] is self.dtype else ops.cast(self, args[0])
         target_dtype = kwargs.pop("dtype", None)
         target_device = kwargs.pop("device", None)
         flags = [argument for argument in args if isinstance(argument, bool)]  # non_blocking, copy

@@ -15,6 +15,7 @@ import numpy as np
 
 from adjoint.arrays.dtypes import finfo, from_numpy_dtype, iinfo
 from adjoint.arrays.kernels import draws as draws_of_bits
+from adjoint.arrays.libraries.numpy_namespace import xp
 from adjoint.arrays.size import CPU, as_device, device, type_name
 from adjoint.core.graph import TensorBase, new_tensor
 from adjoint.core.modes.state import current
@@ -263,6 +264,14 @@ def _check_floating(dtype: np.dtype[Any], kernel: str) -> None:
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{kind.long_name}'")
 
 
+def _are_within(values: Array, least: float, most: float | None = None) -> bool:
+    """True if all values, of which none is NaN, are between two numbers, or at least the first one."""
+    if not values.size:
+        return True
+    # numbers of Python's are compared more quickly than arrays
+    return bool(xp.min(values).item() >= least and (most is None or xp.max(values).item() <= most))
+
+
 def _all_true(mask: Array) -> bool:
     """mask.all(), which takes longer for few elements."""
     return bool(np.count_nonzero(mask) == mask.size)
@@ -459,7 +468,7 @@ def bernoulli(rng: Generator | None, p: float | Array, shape: Shape | None = Non
         kind = from_numpy_dtype(p.dtype)
         if not kind.is_floating_point:
             raise NotImplementedError(f"\"bernoulli_tensor_cpu_p_\" not implemented for '{kind.long_name}'")
-        if not _all_true((p >= 0) & (p <= 1)):
+        if not _are_within(p, 0, 1):
             wrong = p[~((p >= 0) & (p <= 1))].reshape(-1)[0]
             raise RuntimeError(f"Expected p_in >= 0 && p_in <= 1 to be true, but got false: one of p is {wrong}")
     elif not 0 <= p <= 1:
@@ -579,7 +588,7 @@ def poisson(rng: Generator | None, rates: Array) -> Array:
     kind = from_numpy_dtype(rates.dtype)
     if not kind.is_floating_point:
         raise NotImplementedError(f"\"poisson_cpu\" not implemented for '{kind.long_name}'")
-    if not _all_true(rates >= 0):
+    if not _are_within(rates, 0):
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
     source = _source(rng)
     with source._lock:
@@ -596,9 +605,9 @@ def binomial(rng: Generator | None, count: Array, prob: Array) -> Array:
     for name, kind in (("count", from_numpy_dtype(count.dtype)), ("prob", from_numpy_dtype(prob.dtype))):
         if not kind.is_floating_point:
             raise ValueError(f"binomial only supports floating-point dtypes for {name}, got: {kind.long_name}")
-    if not _all_true(count >= 0):
+    if not _are_within(count, 0):
         raise RuntimeError("binomial expects all elements of count to be non-negative")
-    if not _all_true((prob >= 0) & (prob <= 1)):
+    if not _are_within(prob, 0, 1):
         raise RuntimeError("binomial expects all elements of prob to be in [0, 1]")
     source = _source(rng)
     with source._lock:
