@@ -181,6 +181,17 @@ static inline int adj_precision(PyObject *object) {
     return PyArray_ISNBO(PyArray_DESCR(a)->byteorder) ? type == NPY_FLOAT : -1;
 }
 
+/* Divides the elements of a row-major array of single or double precision by a number. */
+static inline void adj_divide_by(PyObject *array, double number) {
+    PyArrayObject *a = (PyArrayObject *)array;
+    npy_intp n = adj_n_elements(array);
+    char *at = PyArray_BYTES(a);
+    if (PyArray_TYPE(a) == NPY_DOUBLE)
+        for (npy_intp i = 0; i < n; i++) ((double *)at)[i] /= number;
+    else
+        for (npy_intp i = 0; i < n; i++) ((float *)at)[i] /= (float)number;
+}
+
 /* 1 if the elements of an ndarray lie in memory in their order, and may be written to. */
 static inline int adj_is_writable_rows(PyObject *array) {
     return PyArray_IS_C_CONTIGUOUS((PyArrayObject *)array) && PyArray_ISWRITEABLE((PyArrayObject *)array);

@@ -352,10 +352,10 @@ def _variance(xp, input, dim, correction, keepdim):
     if kind_of(input) not in "fc":
         raise RuntimeError("std and var only support floating point and complex dtypes")
     n = count(input.shape, dim)
-    if input.ndim and n:
-        total = native(vectors.squared_distances, input, dims_of(dim, input.ndim), keepdim)
-        if total is not None:
-            return total / max(n - correction, 0)
+    if input.ndim and n - correction >= 1:
+        variance = native(vectors.squared_distances, input, dims_of(dim, input.ndim), keepdim, n - correction)
+        if variance is not None:
+            return variance
     total, mean = _squared_distances(xp, input, dim, n, keepdim)
     if n > 1 and _may_be_rounding(xp, total, mean, n):
         # distances may be rounding errors of the mean; then they are measured from an element, and are 0 for equal

@@ -154,20 +154,24 @@ def test_squared_distances(kind: int, shape: Any, dims: Any, dtype: Any) -> None
         wide = x.astype(np.longdouble)
         for keepdims in (False, True):
             expected = ((wide - wide.mean(dims, keepdims=True)) ** 2).sum(dims, keepdims=keepdims)
-            result = vectors.squared_distances(x, dims, keepdims)
+            result = vectors.squared_distances(x, dims, keepdims, 1)
             assert result.dtype == dtype and result.shape == expected.shape
             tolerance = 30 * (1 + offset) * float(np.finfo(dtype).eps)
             np.testing.assert_allclose(result, expected.astype(float), rtol=tolerance, atol=tolerance)
+            for number in (3, 2.5):
+                np.testing.assert_array_equal(vectors.squared_distances(x, dims, keepdims, number), result / number)
     # equal numbers have no distance, whatever the rounding of their mean
-    assert not vectors.squared_distances(np.full(shape, 0.1, dtype), dims, False).any()
-    assert np.isnan(vectors.squared_distances(np.full(shape, np.nan, dtype), dims, False)).all()
+    assert not vectors.squared_distances(np.full(shape, 0.1, dtype), dims, False, 1).any()
+    assert np.isnan(vectors.squared_distances(np.full(shape, np.nan, dtype), dims, False, 1)).all()
 
 
 def test_squared_distances_of_other_layouts() -> None:
     x = np.ones((4, 5, 6))
-    assert vectors.squared_distances(np.asfortranarray(x), (2,), False) is None
-    assert vectors.squared_distances(x, (0, 2), False) is None and vectors.squared_distances(x, (1,), False) is None
-    assert vectors.squared_distances(x[:0], (2,), False) is None
+    assert vectors.squared_distances(np.asfortranarray(x), (2,), False, 1) is None
+    assert (
+        vectors.squared_distances(x, (0, 2), False, 1) is None and vectors.squared_distances(x, (1,), False, 1) is None
+    )
+    assert vectors.squared_distances(x[:0], (2,), False, 1) is None
 
 
 def formula(monkeypatch: pytest.MonkeyPatch, g: Any, x: Any, weight: Any, bias_shape: Any, *others: Any) -> Any:

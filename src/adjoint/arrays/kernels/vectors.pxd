@@ -10,6 +10,7 @@ cdef extern from "numpy_arrays.h":
     Py_ssize_t adj_n_elements(object array)
     bint adj_is_row_major(object array)
     object adj_new_alike(object array)
+    void adj_divide_by(object array, double number)
 
 cdef extern from "vectors_intrinsics.h":
     int adj_processor_kind()

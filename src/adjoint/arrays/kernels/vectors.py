@@ -342,8 +342,11 @@ def standardized_back(g, x, weight, bias_shape, mean, var, dims, eps, needs):
     return out, sums[0].reshape(shape), sums[1].reshape(shape)
 
 
-def squared_distances(x, dims, keepdims):
-    """The sums of squared distances from the mean over axes; None if the axes are neither rows nor columns."""
+def squared_distances(x, dims, keepdims, divisor):
+    """The sums of squared distances from the mean over axes, divided by a positive number.
+
+    None if the axes are neither rows nor columns.
+    """
     if type(x) is not numpy.ndarray or not x.size or not _is_dense(x):
         return None
     sizes = _rows_of(x.shape, dims, None)
@@ -353,6 +356,8 @@ def squared_distances(x, dims, keepdims):
     out = numpy.empty(_means_shape(x.shape, tuple(dims)) if keepdims else _without_axes(x.shape, dims), x.dtype)
     loop = _DISTANCES_OF_COLUMNS if columns else _DISTANCES
     _run_rows(loop, 0, (x, None, None, None, out), sizes, 0.0, _threads(2 * x.size))
+    if compiled:
+        adj_divide_by(out, divisor)
     return out
 
 
