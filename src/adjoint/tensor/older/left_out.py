@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 
 class Group(NamedTuple):
-    """Names that are left out for one reason.
+    """Names that are left out for the same reason.
 
     names: by the space that they belong to ("" is the top, "Tensor" the class), separated by blanks.
     """
@@ -38,8 +38,8 @@ GROUPS = (
     ),
     Group(
         "Rare modules, and parts of modules",
-        "it is a module for few programs, or a part of PyTorch's own workings",
-        "the functions of adjoint.nn.functional with parameters of a Module of your own",
+        "few programs need it, or it is an internal part of PyTorch",
+        "the functions of adjoint.nn.functional, and a Module of your own with the parameters",
         {
             "nn": """
                 AdaptiveLogSoftmaxWithLoss Container CrossMapLRN2d LinearCrossEntropyLoss LinearCrossEntropyOptions
@@ -54,19 +54,19 @@ GROUPS = (
     ),
     Group(
         "Gradients of single functions, by hand",
-        "every operation has its derivative in one table",
+        "one table has the derivatives of all operations",
         "adjoint.func.vjp of the function, or adjoint.autograd.grad",
         {"nn": "grad", "nn.functional": "grad"},
     ),
     Group(
         "Loading of data",
-        "arrays come from NumPy, with the programs that load them",
+        "programs load arrays with NumPy and its packages",
         "NumPy's indexing, slicing and memory maps, and adjoint.from_numpy",
         {"": "from_file hub"},
     ),
     Group(
         "Compilers, graphs of programs and symbolic sizes",
-        "adjoint runs programs as they stand and neither scripts, traces nor exports them",
+        "adjoint runs Python programs directly and does not script, trace or export them",
         "the function itself, with Python's if and while in place of cond and while_loop",
         {
             "": """
@@ -93,7 +93,7 @@ GROUPS = (
     ),
     Group(
         "Dispatch to other implementations",
-        "an operation has one implementation for each library of arrays, chosen by the array",
+        "an operation has one implementation for each library of arrays, and the array decides which one runs",
         "adjoint.autograd.Function or custom for an operation of your own, a subclass of Tensor for a type of your "
         "own, overrides.TorchFunctionMode for a block that sees the functions in it",
         {
@@ -114,7 +114,7 @@ GROUPS = (
     ),
     Group(
         "Older functions of sparse tensors",
-        "they change a sparse tensor's size in place, or repeat what other functions do",
+        "they change the size of a sparse tensor in place, or do the same as other functions",
         "the functions of adjoint.sparse, such as mm, addmm and sum, and the methods to_sparse, values and indices",
         {
             "": """
@@ -128,7 +128,7 @@ GROUPS = (
     ),
     Group(
         "Nested and masked tensors",
-        "each tensor has one shape and a value in every place",
+        "each tensor has one shape, and a value for each index",
         "padded tensors with a mask, and the reductions of adjoint.masked",
         {
             "": "jagged nested",
@@ -138,7 +138,7 @@ GROUPS = (
     ),
     Group(
         "Quantized tensors and small dtypes",
-        "NumPy has no such dtypes and adjoint rounds no weights to them",
+        "NumPy has no such dtypes, and adjoint does not round weights",
         "int8 and float16, or adjoint.bfloat16 with ml_dtypes",
         {
             "": """
@@ -168,7 +168,7 @@ GROUPS = (
     Group(
         "Automatic mixed precision",
         "operations compute in the dtype of their arguments",
-        "Tensor.to for another dtype; half precision is computed in single, as on torch's CPU",
+        "Tensor.to for another dtype; operations on half precision compute in single precision, as on torch's CPU",
         {
             "": """
                 GradScaler amp autocast autocast_decrement_nesting autocast_increment_nesting clear_autocast_cache
@@ -184,8 +184,8 @@ GROUPS = (
     ),
     Group(
         "Kernels of one library",
-        "such a function names the library that is to run, and arrays are computed by NumPy, SciPy or CuPy",
-        "the function without the library's name: batch_norm, conv2d, grid_sample, affine_grid and so on",
+        "such a function is for one library, but NumPy, SciPy or CuPy computes on arrays",
+        "the function without the name of the library: batch_norm, conv2d, grid_sample, affine_grid and others",
         {
             "": """
                 batch_norm_backward_elemt batch_norm_backward_reduce batch_norm_elemt batch_norm_gather_stats
@@ -204,13 +204,13 @@ GROUPS = (
     ),
     Group(
         "Other devices",
-        "arrays lie in main memory, or with CuPy on a CUDA device",
+        "arrays are in main memory, or with CuPy on a CUDA device",
         'the devices "cpu" and "cuda"',
         {"Tensor": "ipu mtia xpu"},
     ),
     Group(
         "Kernels and allocators of CUDA",
-        "CuPy runs and allocates for the device, and has ways of its own for these",
+        "CuPy runs kernels and allocates memory on the device, and has its own functions for this",
         "CuPy itself: cupy.cuda, cupy.RawKernel, cupy.cuda.MemoryPool, and arrays shared through adjoint.as_tensor",
         {
             "": "AcceleratorError profiler_allow_cudagraph_cupti_lazy_reinit_cuda12",
@@ -232,7 +232,7 @@ GROUPS = (
     ),
     Group(
         "Counters of a device",
-        "CuPy counts the bytes of now and no others",
+        "CuPy counts only the bytes in use, and has no other counters",
         "adjoint.cuda.memory_allocated, memory_reserved and mem_get_info; nvidia-smi for the rest",
         {
             "accelerator": """
@@ -250,13 +250,13 @@ GROUPS = (
     ),
     Group(
         "Streams of the processor",
-        "operations on the processor are done when they return, so that there is nothing to queue",
+        "an operation on the processor is complete when it returns, so it needs no queue",
         "the call itself; adjoint.cuda.Stream and Event for devices",
         {"": "Event Stream", "cpu": "Event Stream StreamContext current_stream stream get_capabilities"},
     ),
     Group(
         "Types of storages and of tensors on a device",
-        "memory is untyped and a tensor's dtype says what is in it",
+        "memory has no type, only the tensor has a dtype",
         "Tensor.untyped_storage(), Tensor.to(dtype=..., device=...)",
         {
             "": """
@@ -272,7 +272,7 @@ GROUPS = (
     ),
     Group(
         "Several processes",
-        "processes share arrays by means that NumPy's programs have",
+        "processes share arrays in the same ways as other programs with NumPy",
         "Tensor.share_memory_ with Python's multiprocessing, adjoint.distributed for dask and MPI",
         {
             "": "multiprocessing monitor prepare_multiprocessing_environment is_distributed",
@@ -297,8 +297,8 @@ GROUPS = (
         },
     ),
     Group(
-        "How PyTorch was built, and its own workings",
-        "it tells of PyTorch's C++ library, or is a part of its own workings",
+        "The build of PyTorch, and its internal parts",
+        "it describes PyTorch's C++ library, or is an internal part of PyTorch",
         "adjoint.__version__, adjoint.set_num_threads, adjoint.backends",
         {
             "": """
@@ -324,9 +324,9 @@ GROUPS = (
         },
     ),
     Group(
-        "Names that PyTorch itself has given up",
-        "in PyTorch 2.13 it raises an error, warns that it is deprecated, or says nothing",
-        "adjoint.linalg (eig, eigh, solve, lstsq, matrix_rank), Tensor.reshape, the name with an underscore at its "
+        "Names that PyTorch no longer supports",
+        "in PyTorch 2.13 it raises an error, warns that it is deprecated, or is not documented",
+        "adjoint.linalg (eig, eigh, solve, lstsq, matrix_rank), Tensor.reshape, the name with an underscore at the "
         "end, adjoint.testing.assert_close",
         {
             "": "eig lstsq matrix_rank solve symeig",
