@@ -36,9 +36,11 @@ def dims_of(dim, ndim):
 
 def count(shape, dim):
     """The number of elements that each result of a reduction is computed from."""
-    if dim is None or dim == ():
+    if dim is None or dim == () or not shape:
         return prod(shape)
-    return prod([shape[axis] for axis in dims_of(dim, len(shape))])
+    if type(dim) is not tuple:
+        return shape[dim]
+    return shape[dim[0]] if len(dim) == 1 else prod([shape[axis] for axis in dim])
 
 
 def restore(reduced, shape, dim, keepdim):
