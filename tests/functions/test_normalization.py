@@ -191,3 +191,20 @@ def test_batch_norm_without_elements(shape: tuple[int, ...], training: bool) -> 
     assert mean.tolist() == [0] * shape[1] and var.tolist() == [1] * shape[1]
     for leaf, gradient in zip((x, weight, bias), adjoint.autograd.grad(result.sum(), (x, weight, bias)), strict=True):
         assert gradient.shape == leaf.shape and not gradient.any()
+
+
+@pytest.mark.parametrize("function", [F.batch_norm, F.instance_norm])
+@pytest.mark.parametrize("batched", [(False, False), (True, False), (False, True)])
+def test_statistics_of_one_member_are_not_updated_by_a_batch(function, batched):
+    x = adjoint.randn(3, 4, 2, 5)
+    kwargs = {"training": True} if function is F.batch_norm else {"use_input_stats": True}
+    running = [adjoint.ones(3, 2) if each else adjoint.ones(2) for each in batched]
+    in_dims = (0, *[0 if each else None for each in batched])
+    with pytest.raises(RuntimeError, match="Batch norm got a batched tensor as input while the running_mean"):
+        adjoint.vmap(lambda x, mean, var: function(x, mean, var, **kwargs), in_dims)(x, *running)
+    assert all(bool((each == 1).all()) for each in running)
+    running = [adjoint.ones(3, 2), adjoint.ones(3, 2)]
+    results = adjoint.vmap(lambda x, mean, var: function(x, mean, var, **kwargs))(x, *running)
+    alone = [adjoint.ones(2), adjoint.ones(2)]
+    assert adjoint.allclose(results[1], function(x[1], *alone, **kwargs), atol=1e-6)
+    assert all(adjoint.allclose(each[1], one) for each, one in zip(running, alone, strict=True))

@@ -7,6 +7,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from adjoint.arrays.dtypes import finfo, float32
+from adjoint.core import errors
 from adjoint.core.modes.grad_mode import no_grad
 from adjoint.functions.arguments import require_tensors
 from adjoint.functions.composite import composite, functional, ops
@@ -44,6 +45,23 @@ def _per_channel(parameter: Tensor | None, ndim: int) -> Tensor | None:
 
 def _in_type(output: Tensor, input: Tensor) -> Tensor:
     return output if output._array.dtype == input._array.dtype else output.to(input.dtype)
+
+
+_BATCHED_INPUT = (
+    "Batch norm got a batched tensor as input while the running_mean or running_var, which will be updated in place, "
+    "were not batched.\nIf you are using a module and do not need eval mode, please set `track_running_stats` to be "
+    "False, or call adjoint.func.replace_all_batch_norm_modules_ with it."
+)
+
+
+def _check_updates(input: Tensor, *statistics: Tensor | None) -> None:
+    """Raise RuntimeError if statistics cannot be updated, before the first of them is."""
+    for running in statistics:
+        if running is not None:
+            try:
+                errors.check_batch("add", running._array, input._array)
+            except RuntimeError:
+                raise RuntimeError(_BATCHED_INPUT) from None
 
 
 def _update(running: Tensor | None, values: Tensor, momentum: float) -> None:
@@ -97,6 +115,7 @@ def batch_norm(
         factor = ops.rsqrt(_per_channel(running_var, ndim) + eps)
         output = (input - _per_channel(running_mean, ndim)) * (factor if scale is None else factor * scale)
         return _in_type(output if shift is None else output + shift, input)
+    _check_updates(input, running_mean, running_var)
     output, mean, var = ops.native_batch_norm(input, scale, shift, (0, *range(2, ndim)), eps)
     n = input.numel() // max(channels, 1)
     _update(running_mean, mean, momentum)
@@ -155,6 +174,7 @@ def instance_norm(
             raise RuntimeError(f"{name} should contain {samples * channels} elements not {samples * parameter.numel()}")
     _check_dtypes(input, running_mean, running_var, weight, bias)
     ndim = input.ndim
+    _check_updates(input, running_mean, running_var)
     output, mean, var = ops.native_batch_norm(
         input, _per_channel(weight, ndim), _per_channel(bias, ndim), tuple(range(2, ndim)), eps
     )
