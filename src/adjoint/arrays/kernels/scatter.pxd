@@ -4,6 +4,9 @@ cdef extern from "numpy_arrays.h":
     int adj_import_arrays() except -1
     char *adj_bytes(object array)
     char *adj_bytes_or_null(object array)
+    int adj_precision(object array)
+    bint adj_is_row_major(object array)
+    Py_ssize_t adj_n_elements(object array)
 
 cdef extern from "scatter.h":
     void adj_add_elements(
@@ -42,6 +45,9 @@ cdef extern from "sampling.h":
 
 
 cdef object numpy, _FLOATS, _INT64
+
+@cython.locals(precision=cython.int)
+cdef bint _are_of_one_kind(tuple values)
 
 @cython.locals(
     images=Py_ssize_t, size=cython.int, each=Py_ssize_t, length=Py_ssize_t, source=cython.p_char,

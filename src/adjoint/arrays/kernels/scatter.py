@@ -20,22 +20,23 @@ _INT64 = numpy.dtype("int64")
 
 def can_do(*values):
     """True if there are loops for these values."""
-    return compiled and _are_of_one_kind(*values)
-
-
-def _are_of_one_kind(*values):
-    if any([type(array) is not numpy.ndarray for array in values]):
-        return False
-    dtype = values[0].dtype
-    return dtype in _FLOATS and all([array.dtype == dtype for array in values])
+    return compiled and _are_of_one_kind(values)
 
 
 if compiled:
     adj_import_arrays()
 
+    def _are_of_one_kind(values):
+        """True for arrays of NumPy's of one floating type."""
+        precision = adj_precision(values[0])
+        for array in values:
+            if adj_precision(array) != precision:
+                return False
+        return precision >= 0
+
     def add_elements(g, indices, n_images, n):
         """Zeros for so many images of n elements, with elements of g added at places in each flat image."""
-        if not _are_of_one_kind(g):
+        if not _are_of_one_kind((g,)):
             raise TypeError(f"expected an array of float32 or float64, got {type(g).__name__}")
         g, indices = numpy.ascontiguousarray(g), numpy.ascontiguousarray(indices, numpy.int64)
         out = numpy.zeros((n_images, n), g.dtype)
@@ -56,21 +57,21 @@ if compiled:
 
         None if a number is out of range.
         """
-        if not _are_of_one_kind(values) or type(rows) is not numpy.ndarray:
+        if not _are_of_one_kind((values,)) or type(rows) is not numpy.ndarray:
             raise TypeError(
                 f"expected an array of float32 or float64 and one of ints, got {type(values).__name__} and "
                 f"{type(rows).__name__}"
             )
-        if not values.flags.c_contiguous:
+        if not adj_is_row_major(values):
             values = numpy.ascontiguousarray(values)
-        if rows.dtype is not _INT64 or not rows.flags.c_contiguous:
+        if rows.dtype is not _INT64 or not adj_is_row_major(rows):
             rows = numpy.ascontiguousarray(rows, numpy.int64)
-        length = rows.size
+        length = adj_n_elements(rows)
         if not adj_all_within(adj_bytes(rows), length, 0, n):
             return None
         out = numpy.zeros(shape, values.dtype)
-        size, width = values.itemsize, values.size // length if length else 0
-        if out.size < n * width:
+        size, width = 4 if adj_precision(values) else 8, adj_n_elements(values) // length if length else 0
+        if adj_n_elements(out) < n * width:
             raise ValueError(f"{n} rows of {width} elements do not fit in an array of shape {shape}")
         source, first, second = adj_bytes(values), adj_bytes(rows), adj_bytes(out)
         with cython.nogil:
@@ -79,9 +80,9 @@ if compiled:
 
     def are_within(numbers, least, limit):
         """True if all of some integers, an array of NumPy's, are at least `least` and below `limit`; None: unknown."""
-        if type(numbers) is not numpy.ndarray or numbers.dtype is not _INT64 or not numbers.flags.c_contiguous:
+        if type(numbers) is not numpy.ndarray or numbers.dtype is not _INT64 or not adj_is_row_major(numbers):
             return None
-        return adj_all_within(adj_bytes(numbers), numbers.size, least, limit)
+        return adj_all_within(adj_bytes(numbers), adj_n_elements(numbers), least, limit)
 
     def take_along(array, index, axis):
         """The elements of an array that an index names along one axis; None where this has no loop for them."""
@@ -144,7 +145,7 @@ if compiled:
         return _sample(ADJ_SAMPLED_IMAGES, places, image, weights, results, image.shape)
 
     def _sample(which, places, image, weights, results, shape):
-        if not _are_of_one_kind(image, weights, results) or type(places) is not numpy.ndarray:
+        if not _are_of_one_kind((image, weights, results)) or type(places) is not numpy.ndarray:
             raise TypeError("expected arrays of float32 or of float64, and an array of places")
         arrays = [numpy.ascontiguousarray(array) for array in (image, weights, results)]
         places = numpy.ascontiguousarray(places, numpy.int64)

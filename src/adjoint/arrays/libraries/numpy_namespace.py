@@ -372,8 +372,9 @@ def sum_at(shape: tuple[int, ...], where: tuple[Any, ...], values: Any) -> Any:
 
 def _sums_at_places(shape: tuple[int, ...], where: tuple[Any, ...], values: Any) -> Any:
     # arrays of places that are not below zero, as the numbers of rows; None for others
-    if any(item.dtype.kind not in "iu" for item in where):
-        return None
+    for item in where:
+        if item.dtype.kind not in "iu":
+            return None
     rows = _row_numbers(where, shape)
     if rows is None or values.shape != (*rows.shape, *shape[len(where) :]):
         return None
