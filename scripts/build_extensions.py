@@ -1,6 +1,6 @@
-"""build_extensions.py STAMP: compile the hot modules in place, and touch STAMP if that was done.
+"""build_extensions.py STAMP: compile the hot modules in place, and touch STAMP if it succeeds.
 
-A machine without a compiler gets a word and no stamp; a mistake in the sources is an error, shown in full.
+Without a compiler it prints a message and does not touch STAMP. An error in the sources is printed in full.
 """
 
 import os

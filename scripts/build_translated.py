@@ -1,6 +1,6 @@
-"""build_translated.py write|compile: the two halves of setup.py's build, for machines of which one has no Cython.
+"""build_translated.py write|compile: the two halves of setup.py's build, for a machine without Cython.
 
-write: Cython writes the C sources, below build/cython. compile: a C compiler makes the modules of these, in place.
+write: Cython writes the C sources below build/cython. compile: a C compiler makes the modules from them, in place.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Write(Build):
 
 
 class Compile(Build):
-    """Compiles the C sources that are there, in the place of what Cython would write."""
+    """Compiles the existing C sources, and does not call Cython."""
 
     def translate(self) -> None:
         build, errors = types.ModuleType("Cython.Build"), types.ModuleType("Cython.Compiler.Errors")
@@ -40,7 +40,7 @@ class Compile(Build):
 
 
 def translated(extensions: list[Any], **options: Any) -> list[Any]:
-    """What Cython's function of this place returns: the extensions with their C sources."""
+    """The extensions with their C sources, as Cython's function of this name returns them."""
     for extension in extensions:
         source = FOLDER / Path(extension.sources[0]).with_suffix(".c")
         if not source.exists():

@@ -1,15 +1,15 @@
-"""Which of the package's raise statements does the suite exercise?
+"""Lists the raise statements of the package that no test executes.
 
     python scripts/check_raises.py [--write] [--only PREFIX] [pytest arguments]
     python scripts/check_raises.py --only solvers/ tests/solvers
 
-Runs the suite on the plain sources, with every `raise` noted as it is executed, and compares with
-tests/data/unexercised_raises.json, which lists those that no test reaches, each with the reason. Fails for a statement
-that is neither exercised nor listed; says which listed ones are exercised by now. --write brings the list up to date;
---only looks at modules whose paths begin so, for a part of the suite.
+The script runs the suite on the plain sources, and notes every `raise` that is executed.
+tests/data/unexercised_raises.json lists the statements that no test reaches, each with the reason. The script fails for
+a statement that is neither executed nor listed, and prints the listed statements that are executed now. --write updates
+the list. --only PREFIX looks only at modules whose paths begin with PREFIX, for a part of the suite.
 
-Nothing is traced: an import hook rewrites `raise X` to `raise noted(key, X)`, so the suite is as quick as ever. Some
-modules serve compiled ones, and do nothing beside plain sources: their tests run once more with what is compiled.
+An import hook rewrites `raise X` to `raise noted(key, X)`, so the suite is not slower. Some modules only serve compiled
+modules. Their tests run again with the compiled modules.
 """
 
 from __future__ import annotations
@@ -34,12 +34,15 @@ LISTED = ROOT / "tests" / "data" / "unexercised_raises.json"
 NOT_YET = "no test yet"
 SEEN = "ADJOINT_RAISES_SEEN"
 COMPILED = "ADJOINT_RAISES_COMPILED"
-#: The tests of what serves compiled modules.
+#: The tests of modules that serve compiled ones.
 OF_COMPILED = ["tests/arrays", "tests/core/test_programs.py"]
 
 
 def statements(tree: ast.Module, path: str) -> Iterator[tuple[str, ast.Raise]]:
-    """The raise statements of a module that name an exception, with keys that survive changes elsewhere in it."""
+    """The raise statements of a module with an exception, and their keys.
+
+    Changes elsewhere in the module do not change a key.
+    """
     numbers: Counter[str] = Counter()
 
     def walk(node: ast.AST, scope: str) -> Iterator[tuple[str, ast.Raise]]:
@@ -57,7 +60,7 @@ def statements(tree: ast.Module, path: str) -> Iterator[tuple[str, ast.Raise]]:
 
 
 def all_statements() -> dict[str, str]:
-    """The keys of all raise statements of the package, with the places where they stand now."""
+    """The keys of all raise statements of the package, with their current locations."""
     locations = {}
     for path in sorted(PACKAGE.rglob("*.py")):
         name = path.relative_to(PACKAGE).as_posix()
@@ -71,7 +74,7 @@ class NotingLoader(SourceFileLoader):
     """Compiles a module so that its raise statements note themselves in a file."""
 
     def get_code(self, fullname: str) -> Any:
-        """The code, never from the cache of compiled files."""
+        """The code. It is never from the cache of compiled files."""
         return self.source_to_code(self.get_data(self.path), self.path)
 
     def source_to_code(self, data: Any, path: Any, *, _optimize: int = -1) -> Any:
@@ -108,7 +111,7 @@ left_compiled: frozenset[str] = frozenset()
 
 
 def noted(key: str, exception: Any) -> Any:
-    """The exception; that it is raised is written down the first time."""
+    """The exception. The first call writes its key to the file."""
     if key not in _noted:
         _noted.add(key)
         with open(os.environ[SEEN], "a") as file:
@@ -120,7 +123,7 @@ def run_suite(arguments: list[str], compiled: bool) -> set[str]:
     """The keys of the statements that tests execute."""
     with tempfile.NamedTemporaryFile("r", suffix=".txt") as file:
         paths = os.pathsep.join([str(ROOT / "scripts"), str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
-        # the import hook decides what is compiled, whatever these say
+        # the import hook decides which modules are compiled, and not these variables
         switches = {"ADJOINT_DISABLE_EXT": "", "ADJOINT_REQUIRE_EXT": "", COMPILED: "yes" if compiled else ""}
         environment = {**os.environ, **switches, SEEN: file.name, "PYTHONPATH": paths}
         command = [sys.executable, "-m", "pytest", "-q", "-p", "check_raises", *arguments]

@@ -1,10 +1,11 @@
-"""A release without its publication: build all that this machine can build, and check it (`make release-check`).
+"""Builds and checks a release without publishing it, as far as this machine can (`make release-check`).
 
     python scripts/check_release.py [--python PATH ...] [--folder FOLDER]
 
---python: another interpreter for which the source distribution is built and tested, as often as there are some.
---folder: where distributions and environments are made, and kept; otherwise a temporary folder. docs/releasing.md has
-the steps of a release. The exit status is 0 if every check passed; what could not be checked here is listed.
+--python: another interpreter, for which the source distribution is built and tested. The option can be repeated.
+--folder: the folder of distributions and environments, which remain. Without it, a temporary folder is used.
+docs/releasing.md has the steps of a release. The exit status is 0 if every check passed. The script lists the checks
+that this machine cannot do.
 """
 
 from __future__ import annotations
@@ -24,11 +25,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-#: Bytes of a wheel, and of the files that it installs; the goals are 2 and 8 million (docs/releasing.md).
+#: The largest numbers of bytes of a wheel and of its installed files. The goals are 2 and 8 million
+#: (docs/releasing.md).
 MOST_WHEEL, MOST_INSTALLED = 3_220_000, 8_860_000
-#: Seconds from `pip install` of the wheel, with NumPy and the others installed, to the result of the README's example.
+#: The seconds from `pip install` of the wheel to the result of the README's example. NumPy and the others are
+#: installed.
 FIRST_MINUTE = 10
-#: Parts of sources that an installation has no use for.
+#: Parts of sources that an installation does not need.
 SOURCES = (".c", ".h", ".pxd", ".pyx", ".cpp")
 #: Files and folders of the source distribution, besides the package.
 IN_SOURCE = (
@@ -46,7 +49,7 @@ IN_SOURCE += ("CITATION.cff", "SECURITY.md", "CODE_OF_CONDUCT.md", "CONTRIBUTING
 IN_REPOSITORY = (".github/pull_request_template.md", ".github/ISSUE_TEMPLATE/fault.yml", ".pre-commit-config.yaml")
 IN_REPOSITORY += tuple(f".github/workflows/{name}.yml" for name in ("tests", "wheels", "docs", "release", "trust"))
 IN_REPOSITORY += ("docs/images/logo.svg", "docs/versions.md", "docs/releasing.md", "packaging/conda-forge/recipe.yaml")
-#: Files that repeat the version, and how they write it.
+#: Files that repeat the version, with patterns for it.
 VERSIONS = {
     "CITATION.cff": r"^version: (\S+)$",
     "packaging/conda-forge/recipe.yaml": r"^  version: \"?([^\"\s]+)\"?$",
@@ -63,7 +66,7 @@ class Left(Exception):
 
 
 class Release:
-    """The distributions that are built for the checks, and the folder in which that happens."""
+    """The distributions for the checks, and their folder."""
 
     def __init__(self, folder: Path, pythons: Sequence[str]) -> None:
         self.folder, self.pythons = folder, pythons
@@ -87,9 +90,9 @@ class Release:
         return ended.stdout
 
     def build(self, name: str) -> tuple[Path, Path]:
-        """The source distribution, and the wheel built from it in an environment of its own.
+        """The source distribution, and the wheel that is built from it in a separate environment.
 
-        They are built in a new copy of the repository's files as they were at the first build.
+        Each build has a new copy of the repository's files, as they were at the first build.
         """
         files, tree, output = self.folder / "files", self.folder / f"tree-{name}", self.folder / f"dist-{name}"
         if not files.exists():
@@ -115,18 +118,21 @@ class Release:
 
 
 def version() -> str:
-    """The version that src/adjoint/__init__.py says."""
+    """The version in src/adjoint/__init__.py."""
     text = (ROOT / "src" / "adjoint" / "__init__.py").read_text(encoding="utf-8")
     return re.findall(r'^__version__ = "(.*)"$', text, re.MULTILINE)[0]
 
 
 def search_path() -> str:
-    """Where programs are looked for: first beside the interpreter, where packages install theirs."""
+    """The search path of programs.
+
+    The folder of the interpreter comes first, since packages install their programs there.
+    """
     return f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
 
 
 def check_files(release: Release) -> str:
-    """Every file that a repository of this kind has is there."""
+    """The usual files of a repository exist."""
     missing = [name for name in (*IN_REPOSITORY, *IN_SOURCE) if not (ROOT / name).exists()]
     if missing:
         raise Missing(f"the repository has no {', '.join(missing)}")
@@ -134,7 +140,7 @@ def check_files(release: Release) -> str:
 
 
 def check_versions(release: Release) -> str:
-    """The version is the same wherever it is written, and can be released."""
+    """All files have the same version, and it can be released."""
     if not re.fullmatch(r"\d+\.\d+\.\d+", version()):
         raise Missing(f"the version is {version()}, not one of three numbers")
     for file, pattern in VERSIONS.items():
@@ -153,7 +159,7 @@ def check_changelog(release: Release) -> str:
 
 
 def check_workflows(release: Release) -> str:
-    """The workflows pass actionlint, which checks their form, and zizmor, which looks for ways to abuse them."""
+    """The workflows pass actionlint, which checks their form, and zizmor, which searches for security faults."""
     linters = {"actionlint": [], "zizmor": ["--offline", ".github"]}
     path = search_path()
     if missing := [name for name in linters if shutil.which(name, path=path) is None]:
@@ -172,7 +178,7 @@ def check_build(release: Release) -> str:
 
 
 def check_source(release: Release) -> str:
-    """The source distribution carries tests, docs, examples and the changelog, and nothing that was built."""
+    """The source distribution contains tests, docs, examples and the changelog, and no built files."""
     with tarfile.open(release.source) as archive:
         names = [name.partition("/")[2] for name in archive.getnames()]
     missing = [name for name in IN_SOURCE if not any(each == name or each.startswith(f"{name}/") for each in names)]
@@ -206,7 +212,7 @@ def check_wheel(release: Release) -> str:
 
 
 def sizes_by_kind(files: Sequence[zipfile.ZipInfo]) -> str:
-    """What the files of a wheel take, installed and in the wheel, by what they are."""
+    """The sizes of the files of a wheel, installed and in the wheel, by kind."""
     kinds = {".py": "Python", ".pyi": "stubs", ".so": "compiled"}
     totals: dict[str, list[int]] = {}
     for file in files:
@@ -252,7 +258,7 @@ def check_newest(release: Release) -> str:
 
 
 def check_oldest(release: Release) -> str:
-    """The same wheel works with the oldest versions of what it needs."""
+    """The same wheel works with the oldest versions of its dependencies."""
     python = release.environment("oldest")
     release.install(python, "-r", ROOT / "scripts" / "oldest.txt")
     release.install(python, "--no-deps", release.repaired if release.repaired.name else release.wheel)
@@ -337,7 +343,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--folder", type=Path, help="where to build (default: a temporary folder)")
     options = parser.parse_args(arguments)
     if options.folder is not None:
-        options.folder.mkdir(parents=True)  # one of an earlier run would be mixed with this one's
+        options.folder.mkdir(parents=True)  # files of an earlier run would be mixed with those of this run
         return check_all(Release(options.folder.resolve(), options.python))
     with tempfile.TemporaryDirectory() as folder:
         return check_all(Release(Path(folder), options.python))

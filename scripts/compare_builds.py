@@ -1,11 +1,11 @@
-"""Do results depend on the compiler's settings? Builds the package with several of them, and compares all bits.
+"""Builds the package with several settings of the compiler, and compares all bits of the results.
 
     python scripts/compare_builds.py [--settings c11 native ...] [--keep FOLDER]
 
-Each build stands in a folder of its own. In each, every public function is called as in
-tests/support/function_calls.py and derived, and every elementwise operation on long arrays with special values, for
-each kind of processor that this one can stand in for. A setting whose compiler is missing is named and left out. Ends
-with 1 if any result differs from those of the first build. Takes some two minutes for each setting.
+Each build has its own folder. Each build calls every public function as in tests/support/function_calls.py, with its
+gradients. It also calls every elementwise operation on long arrays with special values, for each kind of processor that
+this one can run. A setting without its compiler is named and skipped. The exit status is 1 if a result differs from
+that of the first build. Each setting takes about two minutes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-#: What stands in the environment of a build; CFLAGS come before the package's own flags.
+#: The environment variables of a build. CFLAGS come before the package's own flags.
 SETTINGS = {
     "default": {},
     "c11": {"CFLAGS": "-std=c11"},
@@ -35,9 +35,9 @@ SETTINGS = {
     "clang": {"CC": "clang", "LDSHARED": "clang -shared"},
 }
 DTYPES = ("float64", "float32", "float16", "bfloat16", "complex128", "complex64")
-#: So many elements: whole blocks of 128, whole vectors, and some more.
+#: The number of elements: some blocks of 128, some vectors, and a rest.
 LENGTH = 1031
-#: Whose values are decided by the clock, or that answer with no arrays.
+#: Functions whose values depend on the clock, or that do not return arrays.
 LEFT_OUT = frozenset(("seed", "initial_seed", "get_rng_state"))
 
 
@@ -45,7 +45,7 @@ LEFT_OUT = frozenset(("seed", "initial_seed", "get_rng_state"))
 
 
 def bits(values: Any) -> str:
-    """A name for the bits of arrays; one for all NaN, whose sign and payload C leaves open."""
+    """A digest of the bits of arrays. All NaN count as equal, since C does not define their sign and payload."""
     import numpy
 
     digest = hashlib.sha256()
@@ -104,7 +104,7 @@ def of_elementwise(kind: int | None) -> Iterator[tuple[str, str]]:
 
 
 def results() -> dict[str, str]:
-    """What the build that is imported computes: by call, a name for the bits."""
+    """The results of the imported build: a digest of the bits for each call."""
     sys.path.insert(0, str(ROOT / "tests"))
     import numpy
 
@@ -139,7 +139,7 @@ def build(folder: Path, setting: dict[str, str]) -> None:
 
 
 def computed(folder: Path) -> dict[str, str]:
-    """What the build in a folder computes."""
+    """The results of the build in a folder."""
     environment = {**os.environ, "PYTHONPATH": str(folder / "src"), "ADJOINT_REQUIRE_EXT": "1"}
     command = [sys.executable, __file__, "--results"]
     process = subprocess.run(command, cwd=folder, env=environment, check=True, capture_output=True, text=True)
@@ -166,7 +166,7 @@ def compared(names: list[str], parent: Path) -> int:
 
 
 def main() -> int:
-    """What the command line asks for; 1 if a result differs."""
+    """Run the command line. Returns 1 if a result differs."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--settings", nargs="+", choices=SETTINGS, default=list(SETTINGS))
     parser.add_argument("--keep", type=Path, help="a new folder in which the builds stay")

@@ -2,8 +2,8 @@
 
     python scripts/fit_functions.py
 
-Chebyshev interpolation with forty digits, cut where what is left out is below a rounding error of double precision,
-or of single precision for the tables of that.
+The script interpolates at Chebyshev points with forty digits. It cuts the series where the omitted part is smaller than
+a rounding error of the table's precision.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import mpmath as mp
 
 HEADER = Path(__file__).parent.parent / "src/adjoint/arrays/kernels/vector_ufuncs_tables.h"
 POINTS, LEFT_OUT = 60, 2e-17
-#: What is left out in single precision.
+#: The size of the omitted part in single precision.
 SINGLE = 3e-9
 
 #: The distribution function is fitted up to this argument, in (x - CENTRE) / (x + CENTRE).
@@ -64,7 +64,7 @@ def plain_powers(function: Callable[[Any], Any], low: float, high: float, left_o
     half, middle = (mp.mpf(high) - low) / 2, (mp.mpf(high) + low) / 2
     total: list[Any] = []
     for coefficient in reversed(powers(chebyshev(lambda s: function(middle + half * s), left_out))):
-        # times (x - middle) / half, plus the next coefficient
+        # multiplies by (x - middle) / half and adds the next coefficient
         shifted = [mp.mpf(0), *[value / half for value in total]]
         for i, value in enumerate(total):
             shifted[i] -= value * middle / half
@@ -125,7 +125,7 @@ def above_eight(order: int) -> Callable[[Any], Any]:
 
     def function(s: Any) -> Any:
         x = 16 / (s + 1)
-        # besseli loses its digits for very large arguments, where Hankel's expansion has them (DLMF 10.40.1)
+        # besseli loses digits for very large arguments; Hankel's expansion is exact there (DLMF 10.40.1)
         if x > 2000:
             term = total = mp.mpf(1)
             for k in range(1, 30):
@@ -147,8 +147,8 @@ def table(name: str, comment: str, coefficients: list[Any], single: bool = False
     )
 
 
-#: Functions of which there are polynomials for both precisions: from 0 to where, what is taken away from the
-#: polynomial, and what the header says of it.
+#: Functions with polynomials for both precisions: the end of the range from 0, the part that is subtracted from the
+#: polynomial, and the text in the header.
 PLAIN = [
     ("erf_small", erf_small, SMALL_ERF**2, 1, "powers of x * x; erf(x) / x - 1"),
     ("log_rest", log_rest, LARGEST_RATIO**2, 0, "powers of s * s; (log((1 + s) / (1 - s)) / s - 2) / (s * s)"),
@@ -156,7 +156,7 @@ PLAIN = [
 
 
 def text() -> str:
-    """What the header is to be."""
+    """The text of the header."""
     with mp.workdps(40):
         return "\n".join(parts())
 

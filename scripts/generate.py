@@ -2,8 +2,8 @@
 
     python scripts/generate.py [--list]
 
-Measurements are read, not repeated: `generate_function_table.py --measure` and `list_array_gaps.py` take minutes. The
-scripts in NEED_MORE need a library that adjoint's tests do not need. --list names the files and what writes them.
+The script reads stored measurements: `generate_function_table.py --measure` and `list_array_gaps.py` take minutes. The
+scripts in NEED_MORE need a library that adjoint's tests do not need. --list prints the files and their scripts.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-#: Each script, the files that it writes, and the test that says when one of them is stale. Stubs come first: the page
-#: of functions is written from what they import.
+#: Each script, the files that it writes, and the test that fails if one of them is stale. The order matters: the page
+#: of functions needs the names and the stubs.
 GENERATED: dict[str, tuple[tuple[str, ...], str]] = {
     "fit_functions.py": (
         ("src/adjoint/arrays/kernels/vector_ufuncs_tables.h",),
         "tests/arrays/kernels/test_vector_ufuncs.py",
     ),
-    # every other script finds functions by these
+    # all other scripts need these names
     "generate_names.py": (
         ("src/adjoint/rules/names.py", "src/adjoint/functions/names.py"),
         "tests/functions/test_late_names.py",

@@ -1,4 +1,4 @@
-"""Write src/adjoint/functions/derivative_help.py: from which operations the derivative of each public function follows.
+"""Write src/adjoint/functions/derivative_help.py: the operations that give the derivative of each public function.
 
 python scripts/generate_derivative_help.py
 
@@ -55,10 +55,10 @@ REFUSED = "Derivative: not implemented; a backward pass through the result raise
 CHAIN = "Derivative: the chain rule through the recorded operations: "
 _WIDTH = 112
 _LONGEST = 100
-#: Names in formulas that only their file explains.
+#: Names in formulas that are explained only in their file.
 _PRIVATE = re.compile(r"(?<![\w.])(_\w+|by|of_source)\(")
 
-#: Functions and methods without a tensor to which a derivative could go.
+#: Functions and methods without a tensor that could get a derivative.
 CONSTANT = (
     "signal.windows.", "fft.fftfreq", "fft.rfftfreq", "Tensor.apply_", "Tensor.map_", "Tensor.map2_", "Tensor.resize_",
     "Tensor.set_", "Tensor.is_set_to", "Tensor.is_contiguous", "Tensor.dim_order",
@@ -80,7 +80,7 @@ _DTYPES = {
     **dict.fromkeys(("view_as_real", "view_as_real_copy"), "complex128"),
     "double": "float32",
 }
-#: Calls of functions that tests/support/function_calls.py has no call of, or one that does too little.
+#: Calls of functions without a sufficient call in tests/support/function_calls.py.
 _CALLS = {
     **CALLS,
     "copy_": lambda x: call(x(3), x(3)),
@@ -88,12 +88,12 @@ _CALLS = {
     "fill_diagonal_": lambda x: call(x(3, 3), 0.0),
     "threshold_": lambda x: call(x(5), 0.5, 2.0),
 }
-#: How the docstrings begin that refer to another function's for everything else.
+#: The beginnings of docstrings that refer to another function.
 _REFERRING = ("Alias of", "In-place version of", "The older name of")
 
 
 def names() -> list[str]:
-    """Public names of the functions and methods of several operations whose help is their own."""
+    """Public names of functions and methods of several operations with their own help."""
     spaces = {"(method)": "Tensor"}
     return [
         f"{spaces.get(space, space)}.{name}".lstrip(".")
@@ -103,7 +103,7 @@ def names() -> list[str]:
 
 
 def paragraph(name: str) -> str | None:
-    """What the help of a function says of its derivative; None where no call of the function is known.
+    """The paragraph about the derivative in the help of a function. None if no call of the function is known.
 
     >>> print(paragraph("linalg.multi_dot"))
     Derivative: that of the operation matmul (saves mat2, self); see help(adjoint.matmul).
@@ -148,7 +148,7 @@ def described(name: str, leaves: list[Any], results: list[Any]) -> str:
     """The paragraph for results that were computed from leaves."""
     nodes = [node for node in nodes_behind(results) if "AccumulateGrad" not in type(node).__name__]
     if name.endswith("_"):
-        # the copy that was written into
+        # the copy that is modified in place
         nodes = [node for node in nodes if operation_of(node) != "clone"]
     if not nodes:
         return SAME if any(result is leaf for result in results for leaf in leaves) else NONE
@@ -163,7 +163,7 @@ def described(name: str, leaves: list[Any], results: list[Any]) -> str:
 
 
 def of_one(rule: Rule, node: Any) -> str:
-    """The formulas of the only operation, if they are short; where to read them otherwise."""
+    """The formulas of the only operation, if they are short. Otherwise the place to read them."""
     lines = help.derivatives(rule)[1:]
     public = help.public_name(rule)
     if any(len(line) > _LONGEST or line.endswith(":") or _PRIVATE.search(line) for line in lines):

@@ -1,9 +1,9 @@
-"""Write docs/functions.md, the list of all functions with the data types and modes that work, from what was measured.
+"""Write docs/functions.md, the list of all functions with the data types and modes that work, from measurements.
 
 python scripts/generate_function_table.py            # the page, from tests/data/functions.json
 python scripts/generate_function_table.py --measure  # measure every function first (some minutes), then the page
 
-What is measured are the calls in tests/support/function_calls.py; gaps and their reasons stand there too.
+The measured calls are in tests/support/function_calls.py, together with the gaps and their reasons.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def row(name: str, record: dict) -> str:
 
 
 def declared_at(name: str) -> str:
-    """File and name of a function's declaration; lines are not told, as they change with every other one.
+    """The file and the name of a function's declaration. There is no line, since lines change often.
 
     >>> print(declared_at("abs"))
     [rules/elementwise.py](../src/adjoint/rules/elementwise.py) `abs_`
@@ -80,7 +80,7 @@ def declared_at(name: str) -> str:
         )
     else:
         code = getattr(inspect.unwrap(getattr(function, "fget", function)), "__code__", None)
-        # compiled operators have no code to look at, and other compiled functions know their files from src/ on
+        # compiled operators have no code object; other compiled functions have a path that begins with src/
         file = (
             "adjoint/tensor/arithmetic.py" if code is None else f"adjoint/{code.co_filename.rpartition('/adjoint/')[2]}"
         )
@@ -123,7 +123,7 @@ METHODS = "Methods of Tensor"
 
 
 def family_of(name: str) -> str:
-    """The family in which a function is declared; methods that are no functions have one of their own.
+    """The family that declares a function. Methods that are not functions have their own family.
 
     >>> family_of("tanh"), family_of("linalg.inv"), family_of("double")
     ('Arithmetic and elementary functions', 'Linear algebra', 'Methods of Tensor')
@@ -146,7 +146,7 @@ def title_of(module: str | None) -> str | None:
 
 
 def files_of(rule: Rule) -> list[str]:
-    """The modules that a rule's kernel and formulas come from; none for a kernel of NumPy's without derivative."""
+    """The modules of a rule's kernel and formulas. Empty for a kernel of NumPy without a derivative."""
     return [getattr(body, "__module__", "") for body in (rule._kernel, *(formula.body for formula in rule.vjps))]
 
 

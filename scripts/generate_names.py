@@ -1,10 +1,10 @@
-"""Write the tables of names, by which a declaration is found before its file is imported.
+"""Write the tables of names. They lead to a declaration before its file is imported.
 
     python scripts/generate_names.py
 
-`src/adjoint/rules/names.py` has the rules of each file of rules/, `src/adjoint/functions/names.py` the public functions
-and the methods of Tensor of each file of rules/ and functions/, and the methods that are left out. Every file is
-imported, and what is declared while its own text runs is its own.
+`src/adjoint/rules/names.py` has the rules of each file of rules/. `src/adjoint/functions/names.py` has the public
+functions and the methods of Tensor of each file of rules/ and functions/, and the methods that are left out. The script
+imports every file. A declaration belongs to the file whose code runs at that time.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ sys.path.insert(0, str(ROOT / "src"))
 
 SOURCE = ROOT / "src" / "adjoint"
 FOLDERS = ("rules", "functions")
-#: It uses operations when it is imported.
+#: The file that uses operations at import.
 USES = ("operators",)
 RULES, FUNCTIONS = SOURCE / "rules" / "names.py", SOURCE / "functions" / "names.py"
 LINE = 120
 
 
 class Watch(importlib.abc.MetaPathFinder):
-    """Notes which declarations each module makes itself, and not by importing another."""
+    """Notes the declarations of each module, without those of the modules that it imports."""
 
     def __init__(self) -> None:
         self.homes: dict[tuple[str, object], str] = {}
@@ -47,7 +47,7 @@ class Watch(importlib.abc.MetaPathFinder):
         def run_and_note(module: ModuleType) -> None:
             run(module)
             for entry in self.entries():
-                # modules that this one imports have noted theirs
+                # imported modules have noted their declarations before
                 self.homes.setdefault(entry, name)
 
         return run_and_note
@@ -76,7 +76,7 @@ def declared_homes() -> dict[tuple[str, object], str]:
                     continue
                 importlib.import_module(f"adjoint.{folder}.{path.stem}")
             if folder == "rules":
-                # files of functions look for operations while they are imported
+                # files of functions look up operations at import
                 table = sys.modules["adjoint.rules.declare"].TABLE
                 table.homes.clear()
                 table.homes.update({name: home for (_, name), home in watch.homes.items()})
@@ -101,7 +101,7 @@ def tables() -> tuple[dict[str, str], dict[str, dict[str, str]], dict[str, str]]
                 methods[default if option is True else option] = home
         if rule.function:
             functions[""][name] = home
-    # a composite stands in the place of an operation of its name
+    # a composite replaces an operation of the same name
     for (kind, key), home in homes.items():
         if kind == "composite":
             namespace, name = key

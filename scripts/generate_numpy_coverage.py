@@ -1,4 +1,4 @@
-"""Write docs/numpy-coverage.md: which of NumPy's functions and ufuncs take Tensors, from the tables themselves.
+"""Write docs/numpy-coverage.md, the list of NumPy's functions and ufuncs that take Tensors, from adjoint's tables.
 
 python scripts/generate_numpy_coverage.py
 """
@@ -34,7 +34,7 @@ requires grad. For other Tensors it computes with their arrays. So no result sil
 
 
 def functions() -> dict[str, list[str]]:
-    """All functions that NumPy lets be overridden, by module."""
+    """All functions that NumPy allows to override, by module."""
     names = defaultdict(list)
     for name in sorted({numpy_name(function) for function in overrides.get_overridable_numpy_array_functions()}):
         names[name.rpartition(".")[0]].append(name)
@@ -46,7 +46,7 @@ def listed(names: Iterable[str]) -> str:
 
 
 def section(module: str, names: list[str]) -> str:
-    """What becomes of the functions of one module."""
+    """The row of one module."""
     title = f"numpy.{module}" if module else "numpy"
     if module in MODULES:
         return f"| {title} | none of {len(names)} | | all: {MODULES[module]} |"

@@ -1,7 +1,7 @@
-"""Write docs/scipy-coverage.md: which functions of SciPy in its array API mode give Tensors with right gradients.
+"""Write docs/scipy-coverage.md, the functions of SciPy in its array API mode that give Tensors with right gradients.
 
-Each is called on arrays and on Tensors; a function counts if its values agree, and its gradient with central
-differences. What does not work raises, and the page says so.
+The script calls each function on arrays and on Tensors. A function counts if its values agree, and if its gradient
+agrees with central differences. Other functions raise an error, which is on the page.
 
     python scripts/generate_scipy_coverage.py
 """
@@ -47,7 +47,7 @@ MATRIX = _RNG.normal(size=(4, 4))
 VECTORS = _RNG.normal(size=(8, 3))
 ANGLES = np.array([0.1, 0.2, 0.3])
 
-#: What is called, by package and name, and on what.
+#: The calls and their arguments, by package and name.
 CASES: dict[str, tuple[Call, tuple[np.ndarray, ...]]] = {
     **{f"fft.{name}": (getattr(fft, name), (UNIT,)) for name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")},
     **{
@@ -165,7 +165,7 @@ def is_complex(part: Any) -> bool:
 
 
 def failure(call: Call, arrays: tuple[np.ndarray, ...]) -> str:
-    """Why a function gives no right gradient; nothing if it does. Raises AssertionError for a wrong one."""
+    """The reason why a function gives no gradient, or an empty text. Raises AssertionError for a wrong gradient."""
     tensors = [adjoint.tensor(array, requires_grad=True) for array in arrays]
     expected = leaves(call(*arrays))
     try:
@@ -188,14 +188,14 @@ def failure(call: Call, arrays: tuple[np.ndarray, ...]) -> str:
 
 
 def outcomes() -> dict[str, str]:
-    """Why each function gives no right gradient; nothing if it does."""
+    """The reason for each function that gives no gradient, otherwise an empty text."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return {name: failure(call, arrays) for name, (call, arrays) in CASES.items()}
 
 
 def own_functions() -> list[str]:
-    """What adjoint.scipy differentiates, one row of a table for each module."""
+    """The functions that adjoint.scipy differentiates, one row of a table for each module."""
     scipy_functions.load()
     rows: dict[str, set[str]] = defaultdict(set)
     for name in FUNCTIONS:

@@ -1,7 +1,7 @@
 """Write the type stubs of the public surface from the tables of rules and public functions.
 
-Most functions and methods are bound when adjoint is imported, where neither editors nor type checkers see them. Their
-signatures are those that inspect.signature gives. Run after a change to the public surface:
+Most functions and methods are bound at import, which editors and type checkers do not see. The stubs have the
+signatures of inspect.signature. Run after a change to the public surface:
 
     python scripts/generate_stubs.py
 """
@@ -55,34 +55,34 @@ Device: TypeAlias = _device | builtins.str | builtins.int | None
 Sub = TypeVar("Sub", bound="Tensor")
 Operand: TypeAlias = Tensor | NDArray[Any] | builtins.complex
 """
-# names that mean something else inside Tensor or adjoint, where methods and dtypes are called so
+# names with another meaning inside Tensor or adjoint, since methods and dtypes have the same names
 HIDDEN = {name: f"builtins.{name}" for name in ("bool", "complex", "float", "int", "str", "tuple", "type")}
 HIDDEN |= {name: f"_{name}" for name in ("dtype", "device", "Size", "Generator")}
-# what the core's attributes hold; its sources are in Cython's dialect
+# the types of the core's attributes; its sources are in Cython's dialect
 OF_CORE = {"grad": "Tensor | None", "grad_fn": "Node | None", "_base": "Tensor | None"}
 OF_CORE |= {"requires_grad": "bool", "is_leaf": "bool", "retains_grad": "bool", "output_nr": "int", "_version": "int"}
-# packages that are there, but that programs are not meant to use
+# packages that programs should not use
 INTERNAL = adjoint._FLOORS | {"demo", "tensor"}
 SETTABLE = {"grad", "requires_grad", "data"}
 
 
 class Verbatim(str):
-    """Text that shows itself without quotes."""
+    """Text whose repr has no quotes."""
 
     __repr__ = str.__str__
 
 
 def annotated(annotation: Any) -> Verbatim:
-    """An annotation as text, with builtins for what is hidden."""
+    """An annotation as text, with builtins for names that are hidden."""
     text = annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
     text = "Any" if annotation is inspect.Parameter.empty else text.replace("typing.", "")
-    text = re.sub(r"(?<![\w.])(draws|storages)\.", "", text)  # modules that wait for their first use
+    text = re.sub(r"(?<![\w.])(draws|storages)\.", "", text)  # modules that are imported at first use
     text = re.sub(r"(?<![\w.])numpy\.", "_numpy.", text)  # adjoint.numpy is called so
     return Verbatim(re.sub(r"(?<![\w.])(\w+)(?![\w.])", lambda m: HIDDEN.get(m[0], m[0]), text))
 
 
 def plain(parameter: inspect.Parameter) -> inspect.Parameter:
-    """A parameter as a stub shows it: typed, and with its default where that can be written down."""
+    """A parameter of a stub, with its type, and with its default if it has a literal."""
     default = parameter.default
     if default is not inspect.Parameter.empty and not isinstance(default, (complex, float, int, str, tuple, NoneType)):
         default = Verbatim("...")
@@ -181,14 +181,14 @@ def method(name: str, function: Callable[..., Any]) -> str:
 
 
 def _is_written_out(value: Any) -> bool:
-    """Whether a stub has the definition of something, and does not import it: of functions that have no other stub."""
+    """Whether a stub defines a value and does not import it. It defines functions without another stub."""
     home = getattr(inspect.unwrap(value), "__globals__", {}).get("__name__", "") if callable(value) else ""
     pattern = r"adjoint$|adjoint\.tensor\.creation|adjoint\.functions\."
     return any(re.match(pattern, name) for name in (value.__module__, home))
 
 
 def module_stub(module: ModuleType, names: list[str]) -> Iterator[str]:
-    """The functions of a module, and what else it names, as definitions of a stub."""
+    """The functions and other names of a module, as definitions of a stub."""
     for name in names:
         value = getattr(module, name)
         if isinstance(value, ModuleType):
@@ -212,7 +212,7 @@ def module_stub(module: ModuleType, names: list[str]) -> Iterator[str]:
 
 def public(module: ModuleType) -> list[str]:
     """The names that a module or class offers."""
-    # methods that are left out on purpose stand in the class to raise errors that say so
+    # methods that are left out exist in the class and raise errors
     listed = [n for n in dir(module) if not n.startswith("_") and n != "Any"]
     names = getattr(module, "__all__", None) or [n for n in listed if hasattr(module, n)]
     return sorted(n for n in names if not (n in INTERNAL and isinstance(getattr(module, n), ModuleType)))

@@ -1,8 +1,8 @@
-"""gpu.py tests|bench|sources [options]: what `make test-gpu`, `make bench-gpu` and `make gpu-sources` do.
+"""gpu.py tests|bench|sources [options]: the program of `make test-gpu`, `make bench-gpu` and `make gpu-sources`.
 
-tests, bench: compile adjoint in place for the interpreter that runs this, with the packages that it sees, and run the
-pieces. Nothing is installed and nothing is downloaded. sources: have Cython write the C sources below build/cython, for
-a machine that has a C compiler and no Cython.
+tests, bench: compile adjoint in place for this interpreter and its packages, and run the pieces. The script installs
+and downloads nothing. sources: let Cython write the C sources below build/cython, for a machine with a C compiler and
+without Cython.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-#: Packages in pure Python that are missing here.
+#: Packages in pure Python that are missing on the machine.
 SITE = ROOT / "build" / "gpu" / "site"
-#: Packages that have a copy of array-api-compat in them.
+#: Packages that contain a copy of array-api-compat.
 OWNERS = ("scipy", "sklearn")
-#: The seconds that a call takes at most, compilation included, unless --seconds says otherwise.
+#: The largest number of seconds of a call with compilation, if there is no option --seconds.
 LIMIT = 570
 PLAIN = "adjoint runs as plain Python here, slower and otherwise the same"
 
 
 def provide_compat() -> None:
-    """Where array-api-compat is missing: the copy of it that SciPy or scikit-learn brings."""
+    """Use the copy of array-api-compat in SciPy or scikit-learn if the package is missing."""
     if importlib.util.find_spec("array_api_compat") is not None or (SITE / "array_api_compat").exists():
         return
     for owner in OWNERS:
@@ -40,7 +40,7 @@ def provide_compat() -> None:
 
 
 def compile_in_place() -> bool:
-    """Compile the hot modules where they are not; False, with a word, where that cannot be done."""
+    """Compile the hot modules if they are not compiled. Returns False, with a message, if that fails."""
     command = ["setup.py", "--quiet", "build_ext", "--inplace", f"-j{os.cpu_count() or 1}"]
     if importlib.util.find_spec("Cython") is None:
         if not (ROOT / "build" / "cython").exists():
@@ -72,7 +72,7 @@ def main() -> int:
     options = [option for option in options if option != "--no-compile"]
     form = {"ADJOINT_REQUIRE_EXT": "1"} if is_compiled else {}
     if not is_compiled:
-        # extensions of another interpreter or of an earlier state are not wanted
+        # extensions of another interpreter or of earlier sources must not be used
         form["ADJOINT_DISABLE_EXT"] = "1"
     paths = [str(ROOT / "src"), str(ROOT / "tests"), str(SITE), os.environ.get("PYTHONPATH", "")]
     environment = os.environ | form | {"PYTHONPATH": os.pathsep.join(filter(None, paths)), "PYTHONUNBUFFERED": "1"}

@@ -2,10 +2,9 @@
 
 python scripts/list_array_gaps.py [--check] [strict] [dask] [cupy]
 
-Each list notes the versions that it was measured with. The tests skip a gap that another version has closed; --check
-(`make gaps`) writes nothing, and fails where a list does not say what is so with the versions that are installed. On
-array-api-strict a rule may fail only because the standard has no function that it needs; what else it is that cannot
-be has to be said in OTHER_REASONS first.
+Each list has the versions of its measurement. The tests skip a gap that another version has closed. --check (`make
+gaps`) writes nothing, and fails if a list is wrong for the installed versions. On array-api-strict a rule may fail only
+because the standard lacks a function that it needs. OTHER_REASONS must name any other reason first.
 """
 
 import argparse
@@ -19,7 +18,7 @@ from pathlib import Path
 TESTS = Path(__file__).parents[1] / "tests"
 sys.path[:0] = [str(TESTS)]
 
-#: Why rules cannot give NumPy's results on array-api-strict although it has all functions that they need.
+#: The reasons why rules differ from NumPy on array-api-strict, although it has all functions that they need.
 OTHER_REASONS = {
     "moved": "the samples go to main memory, where arrays are NumPy's",
     "linalg_eigh": "eigenvectors are determined up to a phase, which differs where the upper triangle is given",
@@ -48,13 +47,13 @@ def strict_gaps() -> dict[str, str]:
 
 
 def dask_gaps() -> dict[str, str]:
-    """What fails on dask arrays, and the beginning of the error."""
+    """The rules that fail on dask arrays, with the beginning of the error."""
     import dask
 
     from adjoint.rules import TABLE
     from support.other_arrays import failure_of
 
-    # tests/distributed cannot be imported by a name that is also dask's
+    # tests/distributed has the name of a package of dask, so it cannot be imported
     library = runpy.run_path(str(TESTS / "distributed" / "test_dask.py"))["DASK"]
     with dask.config.set(scheduler="synchronous"):
         failures = {name: failure_of(library, rule) for name, rule in TABLE.items()}
@@ -81,7 +80,7 @@ def cupy_gaps() -> dict[str, str]:
     return gaps
 
 
-#: How each list is found, and the packages whose versions it may depend on.
+#: The function that makes each list, and the packages whose versions it may depend on.
 FINDERS = {
     "strict": (strict_gaps, ("array-api-strict", "numpy")),
     "dask": (dask_gaps, ("dask", "numpy", "scipy")),
@@ -90,7 +89,7 @@ FINDERS = {
 
 
 def differences(listed: dict[str, str], gaps: dict[str, str]) -> Iterator[str]:
-    """What is to be changed in a list, in a line for each rule."""
+    """The necessary changes of a list, one line for each rule."""
     for name in sorted(listed.keys() | gaps.keys()):
         if name not in gaps:
             yield f"{name} works; it is listed: {listed[name]}"

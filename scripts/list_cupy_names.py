@@ -1,6 +1,6 @@
-"""Write the names that CuPy has, with their parameters, for the stand-in that tests use where there is no GPU.
+"""Write CuPy's names with their parameters, for the stand-in that tests use without a GPU.
 
-CuPy can be imported without a GPU, and so asked for its names: pip install cupy-cuda13x, then
+CuPy can be imported without a GPU, which is enough for its names: pip install cupy-cuda13x, then
 
     python scripts/list_cupy_names.py
 """
@@ -15,7 +15,7 @@ from typing import Any
 
 LIST = Path(__file__).parents[1] / "tests" / "data" / "cupy_names.json"
 MODULES = ("cupy", "cupy.fft", "cupy.linalg", "cupy.random", "cupyx", "cupyx.scipy.special")
-UNLOADED = ("cupyx.scipy.linalg",)  # needs CUDA's libraries to be imported, so that its source is read
+UNLOADED = ("cupyx.scipy.linalg",)  # its import needs CUDA's libraries, so the script reads its source
 
 
 def names() -> dict[str, dict[str, list[str] | None]]:
@@ -28,12 +28,15 @@ def names() -> dict[str, dict[str, list[str] | None]]:
 
 
 def members(owner: Any, names: list[str]) -> dict[str, list[str] | None]:
-    """Names and their parameters; None for what is no function, and for compiled ones that do not tell."""
+    """Names and their parameters.
+
+    None for values that are not functions, and for compiled functions without a signature.
+    """
     return {name: parameters(getattr(owner, name, None)) for name in sorted(names)}
 
 
 def parameters(value: Any) -> list[str] | None:
-    """The names of a function's parameters; None if it takes any or does not tell."""
+    """The names of a function's parameters. None if it takes any, or has no signature."""
     if not callable(value) or isinstance(value, type):
         return None
     try:

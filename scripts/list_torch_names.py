@@ -1,4 +1,4 @@
-"""Write the public names of PyTorch that tests/test_left_out.py asks for. Needs PyTorch; run for a new release of it:
+"""Write the public names of PyTorch for tests/test_left_out.py. Needs PyTorch; run for a new release of it:
 
 python scripts/list_torch_names.py
 """
@@ -32,9 +32,9 @@ SPACES = (
     *("nn", "nn.functional", "nn.init", "nn.parameter", "nn.utils", "profiler", "random", "special", "testing"),
     *("utils", "utils.checkpoint", "utils.dlpack"),
 )
-# modules that their parents do not import, and libraries ask for
+# modules that libraries use and that their parents do not import
 FURTHER = ("distributed.nn",)
-# what modules of PyTorch use themselves, and say nothing of
+# names that modules of PyTorch use themselves and do not document
 HELPERS = {
     "TYPE_CHECKING",
     "torch",
@@ -49,7 +49,7 @@ HELPERS |= {"reproducibility_notes", "sparse_support_notes", "tf32_notes", "log"
 
 
 def names(space: str) -> Iterator[str]:
-    """The names that a module, or Tensor, makes itself, and none that it only imports."""
+    """The names that a module or Tensor defines, without those that it only imports."""
     module = torch.Tensor if space == "Tensor" else importlib.import_module(f"torch.{space}".rstrip("."))
     for name in dir(module):
         if not (name.startswith("_") or name in HELPERS):
@@ -60,7 +60,7 @@ def names(space: str) -> Iterator[str]:
 
 
 def home(value: Any) -> str:
-    """The package that a value comes from; that of a constant is not known, and said to be PyTorch's."""
+    """The package of a value. A constant has no package, and counts as PyTorch's."""
     where = value.__name__ if isinstance(value, types.ModuleType) else getattr(value, "__module__", None)
     return (where or "torch").split(".")[0]
 

@@ -3,7 +3,8 @@
 python scripts/measure_distributed.py           # measures, a minute or two
 python scripts/measure_distributed.py --gaps    # writes the list of gaps only
 
-Needs `pip install 'adjoint-autograd[dask,mpi]'` and mpiexec. What is between the marks of the page is replaced.
+Needs `pip install 'adjoint-autograd[dask,mpi]'` and mpiexec. The script replaces the text between the marks of the
+page.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ BUCKETS = (1 << 18, 1 << 20, 1 << 22, 25 << 20)
 
 
 def rank_program(bucket_bytes: int) -> None:
-    """What each rank does: steps of a deep network, and the time of a step, of its passes alone, and of waiting."""
+    """The program of each rank: steps of a deep network, with the times of steps, of passes and of waiting."""
     from mpi4py import MPI
 
     import adjoint
@@ -141,7 +142,7 @@ def machine() -> str:
 
 def main(arguments: list[str]) -> None:
     if os.environ.get("OPENBLAS_NUM_THREADS") != "1":
-        # read when NumPy is imported, so it is too late for this process
+        # NumPy reads this at import, so it has no effect on this process
         os.execve(sys.executable, [sys.executable, __file__, *arguments], os.environ | {"OPENBLAS_NUM_THREADS": "1"})
     sections = {"gaps": gaps_table}
     if "--gaps" not in arguments:

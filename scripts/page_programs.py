@@ -13,7 +13,7 @@ sys.path.insert(0, str(ROOT / "src"))
 
 
 def program_of(page: str, section: str) -> dict[str, Any]:
-    """The names that the first program of a section of docs/`page` leaves."""
+    """The variables after the first program of a section of docs/`page`."""
     text = (ROOT / "docs" / page).read_text(encoding="utf-8").split(f"## {section}\n")[1]
     names: dict[str, Any] = {}
     exec(compile(re.findall(r"```python\n(.*?)```", text, re.S)[0], section, "exec"), names)

@@ -2,9 +2,10 @@
 
 python scripts/try_packages.py [--only WORD] [--trace]
 
-The functions are in scripts/tried. Packages that are not installed are skipped, and named; the page is written if none
-is missing. --only tries the functions whose package or name has a word in it, and writes nothing; --trace shows why an
-attempt failed. The result is an error if a derivative is wrong, or a failure is not explained in the list.
+The functions are in scripts/tried. The script skips and prints packages that are not installed. It writes the page if
+no package is missing. --only tries the functions whose package or name contains a word, and writes nothing. --trace
+prints the traceback of failures. The exit status is 1 if a derivative is wrong, or if the list has no reason for a
+failure.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ import adjoint
 
 PAGE = Path(__file__).parents[1] / "docs" / "tried-with.md"
 PLAIN, PATCHED, FAILS = "plain", "in `patched()`", "does not work"
-#: How far a derivative may be from one by differences, whose own error this is.
+#: The allowed distance of a derivative from differences, which have an error of this size.
 TOLERANCE = 2e-5
 
 HEAD = """\
@@ -56,7 +57,7 @@ Made with Python {python}, adjoint {adjoint}, NumPy {numpy} and SciPy {scipy}.
 
 
 class Outcome(NamedTuple):
-    """How a function fared, and what is wrong: an error that it raised, or the fault of its derivative."""
+    """The outcome of a function, and its fault: the error that it raised, or the fault of its derivative."""
 
     how: str
     fault: str = ""
@@ -64,7 +65,7 @@ class Outcome(NamedTuple):
 
 
 class WrongError(Exception):
-    """A value or a derivative is wrong, and nothing says so."""
+    """A value or a derivative is wrong without an error."""
 
 
 class NotANumberError(Exception):
@@ -114,7 +115,7 @@ def by_differences(function: Any, point: Any) -> Any:
 
 
 def compare(function: Any, point: Any, value: Any, gradient: Any) -> None:
-    """Differentiate a function. Raises WrongError if value or gradient is not what it should be."""
+    """Differentiate a function. Raises WrongError if its value or its gradient is wrong."""
     own_gradient, own_value = adjoint.func.grad_and_value(lambda x: weighted(function(x)))(np.array(point))
     if not np.allclose(own_value, value, rtol=1e-9, atol=1e-12):
         raise WrongError(f"the value is {own_value} in place of {value}")
@@ -126,7 +127,7 @@ def compare(function: Any, point: Any, value: Any, gradient: Any) -> None:
 
 
 def attempt(entry: Entry, block: Any, trace: bool) -> Exception | None:
-    """Differentiate the function of an entry in a block, beside plain values that are computed outside of it."""
+    """Differentiate the function of an entry in a block, and compare with plain values from outside of it."""
     function, point = entry.make()
     point = np.asarray(point, float)
     value, gradient = weighted(function(np.array(point))), by_differences(function, point)
@@ -144,7 +145,7 @@ def attempt(entry: Entry, block: Any, trace: bool) -> Exception | None:
 
 
 def outcome(entry: Entry, trace: bool) -> Outcome:
-    """How a function fares, outside of a block and in one."""
+    """The outcome of a function, outside of a block and in a block."""
     plain = attempt(entry, contextlib.nullcontext(), trace)
     patched = attempt(entry, adjoint.scipy.patched(), trace)
     for error in (plain, patched):
@@ -178,7 +179,7 @@ def counts(outcomes: dict[Entry, Outcome]) -> str:
 
 
 def section(title: str, outcomes: dict[Entry, Outcome]) -> str:
-    """The table of one family, and the reasons of what does not work."""
+    """The table of one family, and the reasons for failures."""
     lines = [f"## {title}", "", "| package | function | |", "|---|---|---|"]
     lines += [
         f"| {entry.package} {version(entry.package)} | {entry.cell()} | {outcome.how} |"
@@ -208,7 +209,7 @@ def page(outcomes: dict[Entry, Outcome]) -> str:
 
 
 def faults(outcomes: dict[Entry, Outcome]) -> list[str]:
-    """What has to be mended: derivatives that are wrong, and reasons that are missing or out of date."""
+    """The necessary corrections: wrong derivatives, and reasons that are missing or out of date."""
     messages = []
     for entry, result in outcomes.items():
         if result.is_wrong:

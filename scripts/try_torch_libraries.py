@@ -3,8 +3,9 @@
 python scripts/try_torch_libraries.py --adjoint PYTHON --torch PYTHON --libraries FOLDER --sources FOLDER [--only WORD]
 
 PYTHON: interpreters with NumPy, SciPy, pytest and adjoint's other dependencies, the second one with PyTorch. FOLDER:
-where `pip install --no-deps --target` has put the libraries, and where their source packages are unpacked. The outcomes
-are kept in scripts/torch_libraries.json: --only runs those libraries anew whose name has a word in it, and --page none.
+the target of `pip install --no-deps --target` for the libraries, and the folder of their unpacked source packages.
+scripts/torch_libraries.json stores the outcomes. --only runs the libraries whose name contains a word, --page runs
+none.
 """
 
 from __future__ import annotations
@@ -26,10 +27,10 @@ LONGEST = 900
 
 
 class Entry(NamedTuple):
-    """A library: its distribution, a program, its tests where a package has them, and why some fail.
+    """A library: its distribution, a program, its tests if the package has some, and the reason for failures.
 
-    program: prints numbers, which are compared. tests: paths in the folder of the source package (or of the installed
-    library, if they begin with "/").
+    program: prints the numbers to compare. tests: paths in the folder of the source package, or of the installed
+    library if they begin with "/".
     """
 
     name: str
@@ -364,7 +365,7 @@ ENTRIES = (
     ),
 )
 
-#: What programs use besides torch: `show` prints numbers, `fixed` gives parameters values without random numbers.
+#: The functions that programs use besides torch: `show` prints numbers, `fixed` sets parameters without random numbers.
 PRELUDE = """
 import warnings
 warnings.simplefilter("ignore")
@@ -393,7 +394,7 @@ them. It writes this page.
 
 
 class Outcome(NamedTuple):
-    """How a library fared: of the program, and how many tests passed and failed on each side."""
+    """The outcome of a library: of its program, and the numbers of tests that passed with adjoint and with torch."""
 
     version: str
     program: str
@@ -426,7 +427,7 @@ def numbers(text: str) -> list[float]:
 
 
 def try_program(entry: Entry, options: Any) -> str:
-    """How a program fares: "same numbers", "other numbers", or the last line of its error."""
+    """The outcome of a program: "same numbers", "other numbers", or the last line of its error."""
     lines = [line for line in entry.program.splitlines() if line.strip()]
     margin = len(lines[0]) - len(lines[0].lstrip())
     text = PRELUDE + "\n".join(line[margin:] for line in lines)
@@ -446,7 +447,7 @@ def try_program(entry: Entry, options: Any) -> str:
 
 
 def tests_passed(entry: Entry, options: Any, python: Path, module: list[str]) -> int:
-    """How many tests pass."""
+    """The number of tests that pass."""
     folder = next(options.sources.glob(f"{entry.name.replace('-', '[-_]')}-*"))
     plugins = [word for name in ("jaxtyping", "typeguard", "torchtyping", "xdist") for word in ("-p", f"no:{name}")]
     pytest = ["-m", "pytest", "-q", "-p", "no:cacheprovider", *plugins, "-W", "ignore", *entry.tests.split()]
@@ -456,7 +457,7 @@ def tests_passed(entry: Entry, options: Any, python: Path, module: list[str]) ->
 
 
 def outcome(entry: Entry, options: Any) -> Outcome:
-    """How a library fares."""
+    """The outcome of a library."""
     sys.path.insert(0, str(options.libraries))
     version = importlib.metadata.version(entry.name)
     program = try_program(entry, options)

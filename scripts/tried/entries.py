@@ -13,9 +13,9 @@ Function = Callable[..., Any]
 class Entry(NamedTuple):
     """A function of a package.
 
-    package: as the registry names it. name: of the function, with its module. make: imports the package and gives a
-    function of arrays, and arguments to differentiate it by. what: which part of it, or how it is called. reason,
-    remedy: one sentence each without its full stop, where it does not work.
+    package: its name in the registry. name: the name of the function, with its module. make: imports the package and
+    returns a function of arrays, and arguments for its derivatives. what: the part of the function, or the way to call
+    it. reason, remedy: one sentence each, without its full stop, if the function does not work.
     """
 
     package: str
@@ -30,12 +30,12 @@ class Entry(NamedTuple):
         return f"`{self.name}`{', ' if self.what else ''}{self.what}"
 
 
-#: What is said of SciPy's functions of which adjoint has its own.
+#: The text for SciPy's functions that adjoint.scipy replaces.
 OWN = "`adjoint.scipy`'s in the block"
 
 
 def is_replaced(function: Any) -> bool:
-    """Whether adjoint.scipy has a function of its own for one of SciPy's, which stands for it in a block."""
+    """Whether adjoint.scipy has its own function for one of SciPy's, which replaces it in a block."""
     return id(function) in replacements() and getattr(function, "__module__", "").startswith("scipy")
 
 

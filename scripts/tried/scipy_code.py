@@ -22,7 +22,7 @@ def of_scipy(name: str, point: Any, call: Any, **reason: str) -> None:
 
     @tried(name.partition(".")[0], name, OWN if is_replaced(getattr(module, last)) else "", **reason)
     def _() -> Any:
-        # read at each call: what the name means changes in a block
+        # looked up at each call, since a block changes the function of this name
         return lambda x: call(getattr(module, last))(x), point
 
 
