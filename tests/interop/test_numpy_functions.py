@@ -83,3 +83,30 @@ def test_the_deviation_of_equal_numbers_has_gradient_zero(options: dict[str, Any
         t = adjoint.tensor(values, dtype=adjoint.float64, requires_grad=True)
         np.std(t, **options).backward()  # type: ignore[attr-defined]
         assert t.grad is not None and not t.grad.any()
+
+
+@pytest.mark.filterwarnings("ignore:Arrays of 2-dimensional vectors are deprecated:DeprecationWarning")
+@pytest.mark.parametrize(
+    ("shapes", "options"),
+    [
+        (((2,), (2,)), {}),
+        (((4, 2), (2,)), {}),
+        (((2, 4), (2, 4)), {"axis": 0}),
+        (((3,), (2,)), {}),
+        (((2,), (4, 3)), {}),
+        (((5, 2), (5, 3)), {"axisc": 0}),
+    ],
+)
+def test_vector_products_of_vectors_in_the_plane(shapes, options):
+    a, b = [np.linspace(-1, 2, np.prod(shape)).reshape(shape) for shape in shapes]
+    try:
+        expected = np.cross(a, b, **options)
+    except ValueError:
+        pytest.skip("this NumPy takes vectors of three elements only")
+    x, y = adjoint.tensor(a, requires_grad=True), adjoint.tensor(b, requires_grad=True)
+    result = np.cross(x, y, **options)
+    np.testing.assert_allclose(result.detach().numpy(), expected)
+    assert result.shape == expected.shape
+    assert adjoint.autograd.gradcheck(lambda x, y: np.cross(x, y, **options), (x, y))
+    with pytest.raises(ValueError, match="3-dimensional vectors"):
+        np.linalg.cross(x, y, axis=options.get("axis", -1))

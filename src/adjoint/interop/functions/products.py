@@ -105,18 +105,20 @@ def kron(a: Array, b: Array):
 
 @function("cross")
 def cross(a: Array, b: Array, axisa=-1, axisb=-1, axisc=-1, axis=None):
-    """The vector product in three dimensions."""
+    """The vector product in three dimensions; of vectors in the plane, where NumPy takes them, the third element."""
     if axis is not None:
         axisa = axisb = axisc = axis
     a, b = promoted(a, b)
     if not a.ndim or not b.ndim:
         raise ValueError("At least one array has zero dimension")
     a, b = _last(a, axisa), _last(b, axisb)
-    if a.shape[-1] != 3 or b.shape[-1] != 3:
-        raise ValueError(
-            "Both input arrays must be (arrays of) 3-dimensional vectors, but they are "
-            f"{a.shape[-1]} and {b.shape[-1]} dimensional instead."
-        )
+    sizes = a.shape[-1], b.shape[-1]
+    if sizes != (3, 3):
+        # it warns of vectors in the plane, and refuses all others
+        numpy.cross(numpy.zeros(sizes[0]), numpy.zeros(sizes[1]))
+        if sizes == (2, 2):
+            return a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]
+        a, b = [each if each.shape[-1] == 3 else ops.constant_pad_nd(each, (0, 1), 0) for each in (a, b)]
     shape = numpy.broadcast_shapes(tuple(a.shape), tuple(b.shape))
     product = ops.linalg_cross(ops.expand(a, shape), ops.expand(b, shape), len(shape) - 1)
     dim = axis_of(axisc, product.ndim)
@@ -133,6 +135,12 @@ def _last(a, axis):
 @function("linalg.cross")
 def linalg_cross(x1: Array, x2: Array, /, *, axis=-1):
     """The vector product in three dimensions."""
+    sizes = [numpy.shape(x)[axis] for x in (x1, x2) if numpy.ndim(x)]
+    if any(size != 3 for size in sizes):
+        raise ValueError(
+            "Both input arrays must be (arrays of) 3-dimensional vectors, but they are "
+            f"{sizes[0]} and {sizes[-1]} dimensional instead."
+        )
     return cross(x1, x2, axis=axis)
 
 
