@@ -1,1 +1,1 @@
-"""Paired timings of adjoint beside its peers and beside NumPy written by hand: `python -m benchmarks`."""
+"""Paired times of adjoint, of its peers, and of NumPy by hand: `python -m benchmarks`."""

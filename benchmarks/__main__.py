@@ -42,12 +42,12 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run what the command line asks for; 1 if gradients disagree or adjoint is absent or fails, else 0."""
+    """Run the command line. Returns 1 if gradients disagree, or if adjoint is absent or fails, else 0."""
     options = parse(arguments)
     usual = QUICK if options.quick else THOROUGH
     effort = Effort(options.rounds or usual.rounds, usual.block_seconds, usual.budget)
     contenders, absent = load_all({SUBJECT, *options.peers})
-    gc.freeze()  # the libraries' own objects stay: no need to go through them in every collection
+    gc.freeze()  # the libraries' own objects stay, so collections need not visit them
 
     out, facts, results = printer(), header(contenders, absent), []
     out.header(facts)

@@ -2,10 +2,10 @@
 
     python -m benchmarks.compile [--only NAME] [--peers jax,torch] [--document FILE]
 
-Each workload is a function of arrays that gives one number; what is timed is the function and its gradient with
-respect to all arrays. One definition serves all libraries, through their own names of the same functions. The results
-are compared before anything is timed. Times are elapsed ones, the best of several blocks, taken in turn; run it on a
-quiet machine. The first call is timed in the same process, each workload's first use of its function.
+Each workload is a function of arrays with one number as its result. A time covers the function and its gradient with
+respect to all arrays. All libraries share one definition, with their own names for the same functions. The results are
+compared before the measurement. Times are elapsed times, the best of several blocks that take turns, so the machine
+must be quiet. The first call of each function is timed in the same process.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ import numpy as np
 
 from .programs.document import with_section
 
-#: The title of the section of the page, and what stands above the table.
+#: The title of the section of the page, and the text above the table.
 TITLE = "## Compiled functions"
 INTRODUCTION = """\
 `adjoint.compile` beside eager adjoint and JAX's jit: a function and its gradient by all arrays, float64 unless said,
 elapsed time on two threads, the best of seven blocks taken in turn. A first call records or compiles; eager's first one
 of all imports what it needs. Written by `python -m benchmarks.compile --document docs/benchmarks.md`."""
-#: Seconds for one block of calls, and how many blocks.
+#: The seconds of one block of calls, and the number of blocks.
 BLOCK, BLOCKS = 0.05, 7
 
 
@@ -177,7 +177,7 @@ Step = Callable[[], Any]
 
 
 class _Adjoint:
-    """adjoint's names, and NumPy's for what torch calls otherwise."""
+    """adjoint's names, and NumPy's names for functions with another name in torch."""
 
     def __init__(self, module: Any) -> None:
         self._module = module
@@ -196,7 +196,7 @@ def with_torch_names(library: Any, function: Callable[..., Any], arrays: Sequenc
         return value.detach(), *library.autograd.grad(value, tensors)
 
     if library.__name__ == "torch":
-        # torch.compile does not record autograd.grad; the backward pass of its result is compiled
+        # torch.compile does not record autograd.grad, but it compiles the backward pass of its result
         forward = wrap(lambda *tensors: function(xp, *tensors))
 
         def outer() -> Any:
@@ -325,7 +325,7 @@ def table(rows: list[tuple[Workload, dict[str, float], dict[str, float]]], names
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run what the command line asks for."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.compile", description=__doc__)
     parser.add_argument("--only", action="append", choices=[workload.name for workload in WORKLOADS])
     parser.add_argument("--peers", default="jax,torch", help="whom to compare with, where they are installed")

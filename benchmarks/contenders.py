@@ -1,6 +1,6 @@
-"""The libraries that take part: how each is imported and set up, and the dialect its programs are written in.
+"""The libraries that take part: their imports, their settings, and the dialect of their programs.
 
-adjoint and torch speak the same dialect: one function, which takes the module as its argument, serves both.
+adjoint and torch have the same dialect: one function of the module serves both.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ TORCH_THREADS = 2
 
 @dataclass(frozen=True)
 class Library:
-    """What is known about a contender before anything is imported."""
+    """The data of a contender before its import."""
 
     name: str
     module: str
@@ -47,7 +47,7 @@ def two_threads(torch: ModuleType) -> None:
 
 
 def without_memory_guard(mygrad: ModuleType) -> None:
-    # mygrad's own advice for speed once a program is known to be correct
+    # mygrad's documentation recommends this for correct programs, for speed
     mygrad.turn_memory_guarding_off()
 
 
@@ -67,7 +67,7 @@ NAMES = tuple(library.name for library in LIBRARIES)
 
 
 def load(library: Library) -> Contender:
-    """Import and set up. Raises whatever the library raises where it is broken."""
+    """Import and set up a library. Raises any error of a broken library."""
     module = importlib.import_module(library.module)
     library.set_up(module)
     version = version_of(library.module, module)
@@ -77,12 +77,12 @@ def load(library: Library) -> Contender:
 def version_of(distribution: str, module: ModuleType) -> str:
     try:
         return importlib.metadata.version(distribution)
-    except importlib.metadata.PackageNotFoundError:  # on the path without having been installed
+    except importlib.metadata.PackageNotFoundError:  # on the path, but not installed
         return str(getattr(module, "__version__", "of this source tree"))
 
 
 def load_all(names: Iterable[str]) -> tuple[list[Contender], dict[str, str]]:
-    """The contenders among `names` that are there, in the table's order, and why each other one is not."""
+    """The available contenders among `names`, in the order of the table, and the reasons why the others are missing."""
     selection = set(names)
     present, absent = [], {}
     for library in LIBRARIES:
@@ -93,6 +93,6 @@ def load_all(names: Iterable[str]) -> tuple[list[Contender], dict[str, str]]:
             continue
         try:
             present.append(load(library))
-        except Exception as error:  # somebody else's library, or one that does not fit this NumPy
+        except Exception as error:  # another library of this name, or one that does not work with this NumPy
             absent[library.name] = f"does not import: {type(error).__name__}: {error}"
     return present, absent

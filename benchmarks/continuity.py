@@ -1,14 +1,14 @@
-"""Time per element over sizes: does a function become slower where another way of computing it begins?
+"""Time per element by size, which shows whether a function becomes slower where another method begins.
 
     python -m benchmarks.continuity                  # 20 functions, forward and backward, float32 and float64
     python -m benchmarks.continuity --only tanh,mul --json steps.json
 
-Sizes go from 2^6 to 2^21 in steps of a quarter of an octave around each crossover, and of one octave elsewhere. The
-cost of a call, that of an array of one element, is taken off first; sizes count from where the elements cost as much as
-the call. A step is the time per element at one size over that at the size before. NumPy's own loops have steps too,
-where arrays leave a cache: the last column is the largest step beyond what NumPy's step is at the same place. In each
-round all sizes have their turn, so that neighbours run at the same clock; a step is the median of the rounds. Times are
-those of the wall, or with --processor of all threads together.
+Sizes go from 2^6 to 2^21, in steps of a quarter of an octave around each crossover, and of one octave elsewhere. The
+cost of a call is the time for one element, and is subtracted. Only sizes whose elements cost at least as much as the
+call count. A step is the ratio of the time per element at one size and at the size before. NumPy's own loops also have
+steps, at the sizes of caches. The last column is the largest step in relation to NumPy's step at the same size. Each
+round has all sizes, so neighbours run at the same clock rate. A step is the median of the rounds. Times are elapsed
+times, or with --processor the times of all threads together.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def seconds(work: Callable[[], Any], repeats: int, clock: Callable[[], float]) -
 
 
 def times(name: str, dtype: Any, clock: Callable[[], float]) -> dict[str, list[dict[int, float]]]:
-    """By work the rounds: time per element by size, without the cost of a call; sizes where that is the larger part."""
+    """The rounds of each work: the time per element by size, without the call, at sizes where elements cost more."""
     by_size = {n: works(name, dtype, n) for n in (1, *sizes())}
     calls: dict[str, list[dict[int, float]]] = {kind: [] for kind in KINDS}
     for _ in range(ROUNDS):
@@ -102,7 +102,7 @@ def times(name: str, dtype: Any, clock: Callable[[], float]) -> dict[str, list[d
 
 
 def steps(rounds: list[dict[int, float]]) -> dict[int, float]:
-    """By size the time per element over that at the size before: the median of the rounds."""
+    """The steps by size: the time per element divided by that at the size before, as the median of the rounds."""
     return {b: median([each[b] / each[a] for each in rounds]) for a, b in pairwise(rounds[0])}
 
 
@@ -127,7 +127,7 @@ def main() -> None:
             plain = steps(per_element["NumPy"])
             for kind in ("forward", "backward"):
                 ours = steps(per_element[kind])
-                if not ours:  # no work but that of the call: add hands its cotangent on
+                if not ours:  # only the work of a call, since add passes its cotangent on
                     continue
                 step, n = largest(ours)
                 beyond, m = largest({size: ratio / max(1.0, plain.get(size, 1.0)) for size, ratio in ours.items()})

@@ -1,9 +1,9 @@
-"""Where do crossovers lie on this machine? Prints each constant of `adjoint.runtime.crossovers` beside the best one.
+"""The crossovers of this machine: prints each constant of `adjoint.runtime.crossovers` beside the best one.
 
     python -m benchmarks.crossovers
 
-Each crossover is the size from which on a second way of doing the same is no slower. Both ways are timed in turn over
-sizes around the constant, as elapsed time, since threads are one of the ways; run it on a quiet machine.
+A crossover is the size from which a second method is not slower. The two methods take turns at sizes around the
+constant. Times are elapsed times, since threads are one of the methods, so the machine must be quiet.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def chain(x: Any) -> Any:
 
 
 def bent(x: Any) -> Any:
-    """Cheap steps alone: what is gained is memory."""
+    """Only cheap steps, whose gain is memory."""
     return (x * x + 1.0) * 0.5 - x
 
 
@@ -55,7 +55,7 @@ def seconds(work: Callable[[], Any], n: int) -> float:
 def from_where(
     sizes: Iterable[int], ways: Callable[[int], tuple[Callable[[], Any], Callable[[], Any]]]
 ) -> tuple[int | None, dict[int, float]]:
-    """The smallest size from which on the second way is quicker at all sizes, and the ratios first / second."""
+    """The smallest size from which the second method is faster at all sizes, and the ratios first / second."""
     ratios = {}
     for n in sizes:
         first, second = ways(n)
@@ -128,7 +128,7 @@ def cost_of(ufunc: Any) -> float:
 
 
 def show_costs() -> None:
-    """Print what steps of each kind cost beside their constant."""
+    """Print the cost of steps of each kind beside their constant."""
     special = [getattr(scipy.special, name) for name in ("xlogy", "j0", "j1", "log_ndtr")]
     elementary = [vector_ufuncs.of(name) for name in ("exp", "log", "tanh", "sin", "power", "expit", "erf", "psi")]
     kinds = {
@@ -151,7 +151,7 @@ def show(name: str, constant: int, measurement: tuple[int | None, dict[int, floa
 
 
 def main() -> None:
-    """Print every crossover; numbers behind sizes say how many times as fast the second way is."""
+    """Print every crossover. A number behind a size is the speed of the second method divided by that of the first."""
     before = get_num_threads()
     octaves = [1 << k for k in range(9, 19)]
     show_costs()

@@ -48,13 +48,13 @@ def page(facts: Mapping[str, str], results: Sequence[Result]) -> str:
 
 
 def cell(result: Result, peer: str) -> str:
-    """One ratio, or nothing where the peer has no time."""
+    """One ratio, or an empty text if the peer has no time."""
     comparison = result.comparison(peer)
     return "" if comparison is None else f"{comparison[1].paired:.2f}"
 
 
 def write(path: Path, facts: Mapping[str, str], results: Sequence[Result]) -> None:
-    """Write the page; the sections that other commands write stay."""
+    """Write the page. The sections of other commands stay."""
     before = path.read_text(encoding="utf-8") if path.exists() else ""
     text = page(facts, results)
     for section in (

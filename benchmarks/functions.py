@@ -1,9 +1,9 @@
 """`python -m benchmarks.functions`: every function on 10^5 elements, forward and backward, beside torch on one thread.
 
-Prints the functions by how many times the time of torch adjoint takes, the slowest first. Those above --limit are
-explained in NOTES.md. Where torch has no derivative it is the call alone. Times are those of the processor, so that
-other programs disturb them less. In-place functions work on a copy of the leaf. Matrices of linear algebra have
-16 x 16 elements, 390 of them; images 8 x 8 x 40 x 39.
+Prints the functions by the ratio of adjoint's and torch's times, the slowest first. NOTES.md explains ratios above
+--limit. If torch has no derivative, only the call is timed. Times are processor times, which other programs disturb
+less. In-place functions work on a copy of the leaf. In linear algebra there are 390 matrices of 16 x 16 elements.
+Images have the shape 8 x 8 x 40 x 39.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ[_name] = "1"  # before the libraries are loaded
+    os.environ[_name] = "1"  # must be set before the import of the libraries
 
 import argparse  # noqa: E402
 import gc  # noqa: E402
@@ -23,7 +23,7 @@ from typing import Any, NamedTuple  # noqa: E402
 
 import numpy as np  # noqa: E402
 
-#: How often a step on few elements is run: the clock takes as long as it does.
+#: The number of runs of a step on few elements, since reading the clock takes as long as the step.
 REPEATS = 20
 #: True for tensors of single precision.
 SINGLE = False
@@ -40,7 +40,7 @@ class Array(NamedTuple):
     constant: bool = False
 
     def in_type(self) -> np.ndarray[Any, Any]:
-        """The values, in single precision where that is asked for."""
+        """The values, in single precision if that is set."""
         single = {"f": np.float32, "c": np.complex64}.get(self.values.dtype.kind) if SINGLE else None
         return self.values if single is None else self.values.astype(single)
 
@@ -57,7 +57,7 @@ RNG = np.random.default_rng(0)
 
 
 def shrink(n: int) -> None:
-    """Let functions be timed on arrays of n elements, those alone whose arguments have no other shapes."""
+    """Measure functions on arrays of n elements. Functions with arguments of other shapes are left out."""
     global N, SIDE
     N, SIDE = n, (max(1, n // 2), 2)
     for form in FORMS.keys() - SCALABLE:
@@ -127,7 +127,7 @@ ARGUMENTS: dict[str, Callable[[], tuple[Any, ...]]] = {
     "renorm": lambda: (draw(*SIDE), 2, 0, 1.0),
     "layer": lambda: (draw(*SIDE), (250,)),
     "group": lambda: (draw(*IMAGE), 4),
-    # what no other function asks for, each with its name
+    # arguments of single functions, by their name
     "number and any": lambda: (3.0, draw(N, lo=0.5, hi=2.0)),
     "any and number": lambda: (draw(N, lo=0.5, hi=2.0), 1.5),
     "bounds": lambda: (draw(N), -0.5, 0.5),
@@ -539,7 +539,7 @@ def step_of(library: ModuleType, name: str, arguments: tuple[Any, ...]) -> Step:
     function = found_in(library, name)
 
     def call() -> Any:
-        # a leaf is not to be modified: its copy is, in both libraries
+        # both libraries modify a copy, since a leaf must not be modified
         return function(tensors[0].clone(), *tensors[1:], **keywords) if in_place else function(*tensors, **keywords)
 
     drivers = [library.ones_like(y) for y in flat(call(), library) if y.requires_grad]
@@ -547,7 +547,7 @@ def step_of(library: ModuleType, name: str, arguments: tuple[Any, ...]) -> Step:
 
 
 def steps_of(libraries: Sequence[ModuleType], name: str, arguments: tuple[Any, ...]) -> list[Step]:
-    """The steps of several libraries, without backward passes where one of them has no derivative."""
+    """The steps of several libraries, without backward passes if one of them has no derivative."""
     steps = [step_of(library, name, arguments) for library in libraries]
     return steps if all(step.drivers for step in steps) else [step._replace(drivers=[]) for step in steps]
 
@@ -567,7 +567,7 @@ def flat(result: Any, library: ModuleType) -> list[Any]:
 
 
 def times(steps: Sequence[Callable[[], Any]], rounds: int, repeats: int = 1) -> list[float]:
-    """The shortest time of each step in microseconds of the processor, taken in turn; a step is run `repeats` times."""
+    """The shortest processor time of each step in microseconds. The steps take turns, and each runs `repeats` times."""
     best = [float("inf")] * len(steps)
     for step in steps:
         step()
@@ -611,7 +611,7 @@ def main() -> None:
             ours, theirs = times(
                 steps_of((adjoint, torch), name, arguments), options.rounds, REPEATS if options.elements else 1
             )
-        except Exception as error:  # a function that one of the two refuses is reported, and the others timed
+        except Exception as error:  # a function that one library refuses is reported, and the others are timed
             print(f"{name}: {type(error).__name__}: {error}")
             continue
         rows.append((ours / theirs, name, ours, theirs, arguments))

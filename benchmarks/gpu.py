@@ -1,8 +1,8 @@
 """adjoint on a CUDA device through CuPy, beside PyTorch (eager and compiled) and JAX (jit): `make bench-gpu`.
 
-Each time is that of one step, forward and backward: the median of several rounds, each of as many steps as take a tenth
-of a second, until the device has finished. Writes benchmarks/gpu.md; a second call goes on with what is missing.
-Without a device it says so and writes nothing; with --stand-in it is a dry run.
+A time is that of one step, forward and backward, until the device has finished. It is the median of several rounds. A
+round has as many steps as take a tenth of a second. The command writes benchmarks/gpu.md. A second call continues with
+the missing pieces. Without a device it prints a message and writes nothing. With --stand-in it is a dry run.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Arrays = list[Any]
 
 
 class Workload(NamedTuple):
-    """A loss of some arrays, of which the first `n_leaves` have a gradient; `f` has functions under torch's names.
+    """A loss of some arrays. The first `n_leaves` have a gradient. `f` has functions under torch's names.
 
     arrays: a function of a generator and the size. sizes: the sizes. traffic: the bytes of memory that a step has to
     read and write at least, by the size; None where memory is no limit. second: a Hessian-vector product.
@@ -55,7 +55,7 @@ class Workload(NamedTuple):
 
 
 def normal(rng: Any, *shape: int) -> Any:
-    """Numbers in float32, small enough for any of these losses."""
+    """Numbers in float32 that are small enough for all losses."""
     return rng.standard_normal(shape, dtype=np.float32) * np.float32(0.1)
 
 
@@ -181,14 +181,14 @@ def step_under_torch(torch: Any, work: Workload, arrays: Arrays, compiled: bool 
 
 
 def of_adjoint(work: Workload, arrays: Arrays) -> tuple[Step, Step, Any]:
-    """adjoint as it is: a step, what waits for the device, and how a result comes to the host."""
+    """adjoint in eager form: a step, the wait for the device, and the copy of a result to the host."""
     import adjoint
 
     return step_under_torch(adjoint, work, arrays), adjoint.cuda.synchronize, lambda t: t.cpu().numpy()
 
 
 def of_graph(work: Workload, arrays: Arrays) -> tuple[Step, Step, Any]:
-    """adjoint's step as a CUDA graph; CuPy refuses those with products of matrices."""
+    """adjoint's step as a CUDA graph. CuPy refuses graphs with products of matrices."""
     import adjoint
 
     step = step_under_torch(adjoint, work, arrays)
@@ -206,7 +206,10 @@ def of_graph(work: Workload, arrays: Arrays) -> tuple[Step, Step, Any]:
 
 
 def of_compiled(work: Workload, arrays: Arrays) -> tuple[Step, Step, Any]:
-    """adjoint, the loss compiled; a product with a Hessian, which needs gradients with a history, as a whole."""
+    """adjoint with a compiled loss.
+
+    A Hessian-vector product needs gradients with a history, so the whole step is compiled.
+    """
     import adjoint
 
     if work.second:
@@ -253,7 +256,7 @@ def of_jax(work: Workload, arrays: Arrays) -> tuple[Step, Step, Any]:
 
 
 class Contender(NamedTuple):
-    """A library: how its step is made, and the package that it needs."""
+    """A library: the maker of its step, and the package that it needs."""
 
     make: Callable[[Workload, Arrays], tuple[Step, Step, Any]]
     package: str
@@ -269,7 +272,7 @@ CONTENDERS: dict[str, Contender] = {
 }
 
 
-#: Who computes it in a dry run.
+#: The libraries of a dry run.
 DRY = ("adjoint", "adjoint.compile")
 
 
@@ -277,7 +280,7 @@ DRY = ("adjoint", "adjoint.compile")
 
 
 def seconds(step: Step, wait: Step, n: int) -> float:
-    """The seconds of a step, of some in a row, until the device has finished."""
+    """The seconds of one of several steps in a row, until the device has finished."""
     start = time.perf_counter()
     for _ in range(n):
         step()
@@ -294,7 +297,7 @@ def measure(name: str, is_dry: bool = False) -> dict[str, Any]:
     try:
         step, wait, to_host = contender.make(work, work.arrays(np.random.default_rng(0), n))
         result = float(np.abs(to_host(step())).astype(np.float64).sum())
-        for _ in range(2):  # kernels are compiled, and memory is taken, in the first steps
+        for _ in range(2):  # the first steps compile kernels and allocate memory
             first = seconds(step, wait, 1)
         repeats = 1 if is_dry else max(1, min(1000, int(ROUND / first)))
         times = [seconds(step, wait, repeats) for _ in range(1 if is_dry else ROUNDS)]
@@ -315,14 +318,14 @@ def names_of(who: str, only: str) -> list[str]:
 
 
 def cell(result: dict[str, Any] | None) -> str:
-    """A time, or why there is none."""
+    """A time, or the reason why there is none."""
     if result is None:
         return "not run yet"
     return f"{result['seconds'] * 1e3:.4g}" if result["outcome"] == RIGHT else result["outcome"]
 
 
 def page(results: pieces.Results, machine: str) -> str:
-    """The times, and what they say."""
+    """The times, and their explanation."""
     rows, ratios, differs, failures = [], [], [], []
     for what, work in WORKLOADS.items():
         for size in work.sizes:
@@ -375,7 +378,7 @@ def work_on(file: Path, is_dry: bool) -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Measure what is missing, one library after the other, and write the page; returns the exit status."""
+    """Measure the missing pieces, one library after the other, and write the page. Returns the exit status."""
     from adjoint.arrays.size import cuda_is_available
 
     options = pieces.parser_of("make bench-gpu", __doc__).parse_args(arguments)

@@ -1,4 +1,4 @@
-"""Only what computes the same is timed: the contenders' results are compared before the first round."""
+"""Compares the results of the contenders before the first round, so that all of them compute the same."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def as_numpy(value: Any) -> np.ndarray:
 
 
 def check_agreement(results: Mapping[str, Sequence[np.ndarray]]) -> None:
-    """Compare everybody's gradients with those of the last contender (NumPy, where it takes part).
+    """Compare the gradients of all contenders with those of the last one (NumPy, if it takes part).
 
     Raises GradientMismatch, which names the contender and the gradient, if shape, dtype or value differs.
     """
@@ -37,7 +37,7 @@ def check_agreement(results: Mapping[str, Sequence[np.ndarray]]) -> None:
 
 
 def difference(actual: np.ndarray, desired: np.ndarray) -> str:
-    """What is different, in words; nothing if the two agree within their dtype's tolerance."""
+    """The difference in words. An empty text if both agree within the tolerance of their dtype."""
     for quality in ("shape", "dtype"):
         if getattr(actual, quality) != getattr(desired, quality):
             return f"{quality} {getattr(actual, quality)}, expected {getattr(desired, quality)}"
@@ -45,4 +45,4 @@ def difference(actual: np.ndarray, desired: np.ndarray) -> str:
     error = np.abs(actual - desired).max()
     if error <= tolerance:
         return ""
-    return f"largest difference {error:.3g}, tolerance {tolerance:.3g}"  # a NaN comes here too
+    return f"largest difference {error:.3g}, tolerance {tolerance:.3g}"  # NaN also comes here

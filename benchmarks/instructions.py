@@ -1,8 +1,8 @@
-"""How many instructions the core paths take, counted by valgrind's callgrind: `python -m benchmarks.instructions`.
+"""The instructions of the core paths, counted by valgrind's callgrind: `python -m benchmarks.instructions`.
 
-Instructions are the same in every run where times are not, so that a path that has grown by a few per cent is seen.
-They depend on the versions of Python and NumPy and on the compiler: `instructions.json` says which those of the
-repository were taken with, and counts of other versions are shown but not compared.
+Counts of instructions are equal in every run, unlike times. So they show a growth of a few per cent. They depend on the
+versions of Python and NumPy and on the compiler. `instructions.json` has the versions of its counts. Counts with other
+versions are printed, but not compared.
 
     python -m benchmarks.instructions            # compare with the numbers in instructions.json; 1 if one grew by > 5 %
     python -m benchmarks.instructions --update   # write them
@@ -25,7 +25,7 @@ from pathlib import Path
 
 NUMBERS = Path(__file__).with_name("instructions.json")
 TOLERANCE = 0.05
-MARKER = "getppid"  # a C function that nothing else calls: callgrind writes its counters whenever it is entered
+MARKER = "getppid"  # a C function that nothing else calls; callgrind writes its counters at each call
 REPEATS, WARM_UP = 40, 20
 
 WITHOUT_VALGRIND = (
@@ -35,7 +35,7 @@ WITHOUT_VALGRIND = (
 
 
 def paths() -> dict[str, Callable[[], object]]:
-    """The paths by name; one call of each is what is counted."""
+    """The paths by name. The count is that of one call."""
     import numpy as np
 
     import adjoint
@@ -135,7 +135,7 @@ def paths() -> dict[str, Callable[[], object]]:
 
 
 def run_paths(names: Sequence[str]) -> None:
-    """Run the paths between markers; this is what runs under callgrind."""
+    """Run the paths between markers, under callgrind."""
     import gc
 
     all_paths = paths()
@@ -157,7 +157,7 @@ def count(names: Sequence[str], folder: Path) -> dict[str, int]:
     child = [sys.executable, "-m", "benchmarks.instructions", "--run", *names]
     environment = {**os.environ, "PYTHONHASHSEED": "0", "OPENBLAS_NUM_THREADS": "1"}
     subprocess.run([*command, *child], check=True, capture_output=True, env=environment)
-    # dumps are numbered; before each odd one nothing of interest ran, before each even one a path did
+    # dumps are numbered; a path ran before each even one, and nothing before each odd one
     totals = [total_of(folder / f"out.{number}") for number in range(2, 2 * len(names) + 1, 2)]
     return {name: round(total / REPEATS) for name, total in zip(names, totals, strict=True)}
 
@@ -171,14 +171,14 @@ def total_of(dump: Path) -> int:
 
 
 def versions() -> dict[str, str]:
-    """What counts depend on."""
+    """The versions that counts depend on."""
     import numpy
 
     return {"Python": platform.python_version(), "NumPy": numpy.__version__, "machine": platform.machine()}
 
 
 def compare(counted: dict[str, int], committed: dict[str, int]) -> list[str]:
-    """A line for each path that has grown by more than the tolerance, or of which there is no number."""
+    """A line for each path that has grown by more than the tolerance, or that has no number."""
     complaints = []
     for name, now in counted.items():
         before = committed.get(name)
@@ -208,14 +208,14 @@ def show_profile(name: str, top: int) -> None:
 
 
 def own_counts(dump: Path) -> dict[str, int]:
-    """The instructions in each function itself, without those of the functions that it calls."""
+    """The instructions in each function itself, without its callees."""
     counts: dict[str, int] = {}
     function, inclusive = "", False
     for line in dump.read_text().splitlines():
         if line.startswith("fn="):
             function = line.removeprefix("fn=")
         elif line.startswith("calls="):
-            inclusive = True  # the next line has the cost of what was called
+            inclusive = True  # the next line has the cost of the callee
         elif line and line[0] in "0123456789+-*":
             if not inclusive:
                 counts[function] = counts.get(function, 0) + int(line.split()[1])

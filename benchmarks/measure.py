@@ -15,7 +15,7 @@ from .workload import Workload
 
 @dataclass(frozen=True)
 class Effort:
-    """How much is measured: rounds, seconds per block, and seconds after which a workload stops early."""
+    """The extent of a measurement: rounds, seconds per block, and seconds after which a workload stops early."""
 
     rounds: int
     block_seconds: float
@@ -38,9 +38,10 @@ class Result:
         return max(map(len, self.seconds.values()), default=0)
 
     def comparison(self, name: str) -> tuple[str, Ratio] | None:
-        """A contender's ratio to adjoint and what it divides; None without times of both, or for adjoint itself.
+        """A contender's ratio to adjoint, and its two times. None without times of both, or for adjoint itself.
 
-        For a peer it is how many times faster adjoint is; for NumPy by hand, how many times slower.
+        For a peer, the ratio is how many times faster adjoint is. For NumPy by hand, it is how many times slower
+        adjoint is.
         """
         if name == SUBJECT or not {SUBJECT, name} <= self.seconds.keys():
             return None
@@ -64,7 +65,7 @@ class Result:
 
 
 def measure(workload: Workload, contenders: Sequence[Contender], effort: Effort) -> Result:
-    """Compare gradients, then run the rounds; a peer that fails is left out, adjoint failing is an error."""
+    """Compare gradients, then run the rounds. A peer that fails is left out, but a failure of adjoint is an error."""
     result = Result(workload.name, workload.title, workload.unit)
     try:
         prepared = workload.prepare(contenders, effort.block_seconds)

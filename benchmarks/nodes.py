@@ -1,9 +1,9 @@
-"""What a node of the graph costs in memory, and whether its time stays the same in larger graphs.
+"""The memory of a node of the graph, and its time in larger graphs.
 
     python -m benchmarks.nodes          # a table for adjoint and, where it is installed, torch
 
-A chain of `x * c` on one element is recorded; memory is what the process grows by while the chain is alive, divided by
-the number of nodes: the node, what it saved, the tensor and array of the intermediate result included.
+The program records a chain of `x * c` on one element. The memory is the growth of the process while the chain exists,
+divided by the number of nodes. It includes the node, its saved values, and the tensor and the array of the result.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ print(json.dumps([grown / size, seconds / size]))
 
 
 def measured(library: str, size: int) -> tuple[float, float]:
-    """Bytes and seconds per node, in a process of its own. Raises subprocess.CalledProcessError if that fails."""
+    """Bytes and seconds per node, in a separate process. Raises subprocess.CalledProcessError if that fails."""
     command = [sys.executable, "-c", PROGRAM.format(page=PAGE), library, str(size)]
     run = subprocess.run(command, capture_output=True, text=True, check=True)
     memory, seconds = json.loads(run.stdout)

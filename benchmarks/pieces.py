@@ -1,8 +1,8 @@
-"""Work in pieces: each has a name and a result of its own, so that a later call goes on with what is missing.
+"""Work in pieces. Each piece has a name and a result, so a later call continues with the missing pieces.
 
-Worker processes do the pieces and note each result in a file at once. A worker may be stopped, or break the device: the
-pieces with results are kept, and the piece that broke it is noted as such. Results lie in the folder $OUT, without it
-in build/gpu; results of earlier calls are read from build/gpu.
+Worker processes do the pieces, and write each result to a file at once. If a worker stops or breaks the device, the
+results remain, and the file names the piece that broke it. Results are in the folder $OUT, or in build/gpu. Results of
+earlier calls are read from build/gpu.
 """
 
 from __future__ import annotations
@@ -18,21 +18,22 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 ROOT = Path(__file__).parents[1]
-#: Where results lie from one call to the next.
+#: The folder of results between calls.
 KEPT = ROOT / "build" / "gpu"
-#: Outcomes that this module gives: a piece that has begun, that ended its process, that took all the time.
+#: Outcomes by this module: a piece has begun, has ended its process, or has taken all the time.
 BEGUN, CRASHED, TIMED_OUT = "begun", "crashed", "timed out"
-#: A piece that still runs after so many seconds when the time is up is not tried again.
+#: A piece that runs for this number of seconds at the end of the time is not repeated.
 LONGEST = 120.0
 
 Results = dict[str, dict[str, Any]]
 
 
 class Work(NamedTuple):
-    """What a command does in pieces.
+    """The pieces of a command.
 
-    module: is called as `python -m MODULE --pieces FILE`, with the names in its standard input. name: of its files.
-    groups: the names of all pieces; those of one group go to one worker. n_workers: how many work at once.
+    module: it is called as `python -m MODULE --pieces FILE`, with the names in its standard input. name: the name of
+    its files. groups: the names of all pieces; one worker gets the pieces of a group. n_workers: the number of workers
+    at a time.
     """
 
     module: str
@@ -60,7 +61,7 @@ def read(name: str) -> Results:
 
 
 def write(name: str, results: Results) -> None:
-    """Keep results; a reader sees all of them or those before."""
+    """Store results. A reader gets all of them, or the earlier ones."""
     file = output_folder() / f"{name}.json"
     new = file.with_suffix(".new")
     new.write_text(json.dumps(results, indent=0, sort_keys=True) + "\n")
@@ -68,7 +69,7 @@ def write(name: str, results: Results) -> None:
 
 
 def do_pieces(file: Path, names: Iterable[str], run: Callable[[str], dict[str, Any]]) -> None:
-    """Do pieces, in a worker: a line when one begins, and a line with its result."""
+    """Do pieces in a worker. Each writes a line at its beginning, and a line with its result."""
     with file.open("a") as lines:
         for name in names:
             for result in ({"outcome": BEGUN, "at": time.time()}, None):
@@ -78,7 +79,7 @@ def do_pieces(file: Path, names: Iterable[str], run: Callable[[str], dict[str, A
 
 
 def results_in(file: Path) -> Results:
-    """The results that a worker noted; a line that was cut off is none."""
+    """The results that a worker wrote, without incomplete lines."""
     results: Results = {}
     for line in file.read_text().splitlines() if file.exists() else ():
         try:
@@ -104,7 +105,7 @@ class _Worker:
         self.process.stdin.close()
 
     def results(self, is_late: bool) -> Results:
-        """What it has done so far, once it has ended. is_late: it was stopped, since the time is up."""
+        """The results of the process after its end. is_late: it was stopped at the end of the time."""
         results = results_in(self.file)
         for name, result in list(results.items()):
             if result["outcome"] != BEGUN:
@@ -119,13 +120,13 @@ class _Worker:
 
 
 def last_line(log: Path) -> str:
-    """The last words of a worker."""
+    """The end of the output of a worker."""
     lines = [line.strip() for line in log.read_text(errors="replace").splitlines() if line.strip()]
     return lines[-1][:300] if lines else "it said nothing"
 
 
 def run_missing(work: Work, seconds: float) -> Results:
-    """Do the pieces that have no result yet, for at most some seconds; returns all results."""
+    """Do the pieces without a result, for at most this number of seconds. Returns all results."""
     deadline = time.monotonic() + seconds
     results = read(work.name)
     folder = KEPT / "workers"
@@ -151,7 +152,7 @@ def run_missing(work: Work, seconds: float) -> Results:
 
 
 def _wait(process: subprocess.Popen[bytes], deadline: float) -> bool:
-    """Wait for a process until the time is up; True if it had to be stopped."""
+    """Wait for a process until the end of the time. Returns True if it had to be stopped."""
     try:
         process.wait(max(0.0, deadline - time.monotonic()))
     except subprocess.TimeoutExpired:
@@ -178,20 +179,20 @@ def names_from_input() -> list[str]:
 
 
 def forget(name: str) -> None:
-    """Forget the results of earlier calls."""
+    """Delete the results of earlier calls."""
     for folder in (KEPT, output_folder()):
         (folder / f"{name}.json").unlink(missing_ok=True)
 
 
 def table(rows: Sequence[Sequence[Any]], head: Sequence[str], numbers: int = 0) -> list[str]:
-    """A table in Markdown, of which the last columns hold numbers."""
+    """A table in Markdown whose last columns are numbers."""
     bars = ["---"] * (len(head) - numbers) + ["---:"] * numbers
     cells = [[str(cell).replace("|", "\\|") for cell in row] for row in rows]
     return [f"| {' | '.join(row)} |" for row in ([*head], bars, *cells)]
 
 
 def machine() -> str:
-    """The device, its driver, and the versions of what runs on it."""
+    """The device, its driver, and the versions of the libraries."""
     import cupy
 
     properties = cupy.cuda.runtime.getDeviceProperties(0)
@@ -202,7 +203,7 @@ def machine() -> str:
 
 
 def _version(package: str) -> str | None:
-    """The version of a package by any of the names it is distributed under."""
+    """The version of a package, by any of the names of its distribution."""
     import importlib.metadata
 
     for name in importlib.metadata.packages_distributions().get(package, ()):

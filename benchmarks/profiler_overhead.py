@@ -1,8 +1,9 @@
-"""`python -m benchmarks.profiler_overhead`: what the profiler adds to each operation, on and off.
+"""`python -m benchmarks.profiler_overhead`: the time that the profiler adds to each operation, on and off.
 
-Blocks with and without a profiler take turns in one process, so that a slow moment of the machine meets both. What is
-added is the difference of the quickest blocks, divided by the number of calls that were noted: of operations, and in
-backward passes of nodes and of the operations in their formulas. Exit status 1: more than the limit is added.
+Blocks with and without a profiler take turns in one process, so a slow moment of the machine affects both. The added
+time is the difference of the fastest blocks, divided by the number of recorded calls. These are calls of operations,
+and in backward passes of nodes and of operations in their formulas. The exit status is 1 if the added time exceeds the
+limit.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ ENGINE = "autograd::engine::evaluate_function: "
 
 
 class Result(NamedTuple):
-    """Microseconds for one step without and with a profiler, and how many calls it noted."""
+    """Microseconds for one step without and with a profiler, and the number of recorded calls."""
 
     off: float
     on: float
@@ -65,7 +66,7 @@ def elapsed(step: Callable[[], object], repeats: int) -> float:
 
 
 def measure(step: Callable[[], object], rounds: int, repeats: int, **options: bool) -> Result:
-    """The quickest of blocks that take turns; the profiler's own beginning and end are not counted."""
+    """The fastest of blocks that take turns. The start and the end of the profiler do not count."""
     on, off, calls = [], [], 0
     step()
     for _ in range(rounds):
@@ -78,7 +79,7 @@ def measure(step: Callable[[], object], rounds: int, repeats: int, **options: bo
 
 
 def idle(step: Callable[[], object], rounds: int, repeats: int) -> tuple[float, float]:
-    """The quickest blocks before a profiler was on for the first time, and after."""
+    """The fastest blocks before the first use of a profiler, and after it."""
     before = [elapsed(step, repeats) for _ in range(rounds)]
     with profile():
         step()
@@ -86,7 +87,7 @@ def idle(step: Callable[[], object], rounds: int, repeats: int) -> tuple[float, 
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Print a line for each case; 1 if a plain profiler adds more than the limit."""
+    """Print a line for each case. Returns 1 if a plain profiler adds more than the limit."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.profiler_overhead", description=__doc__)
     parser.add_argument("--rounds", type=int, default=200, help="blocks of each kind (default: %(default)s)")
     parser.add_argument("--repeats", type=int, default=4, help="steps in a block (default: %(default)s)")

@@ -1,4 +1,4 @@
-"""What is shown: a header that says on what the times were taken, and a table per workload."""
+"""The report: a header with the machine and the libraries, and a table for each workload."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def header(contenders: Sequence[Contender], absent: Mapping[str, str]) -> dict[s
 
 
 def compiled_modules() -> str:
-    """Whether adjoint's hot modules run compiled or as plain Python, which is a different library to time."""
+    """Whether adjoint's hot modules run compiled or as plain Python, which changes all times."""
     names = importlib.import_module(f"{SUBJECT}._compiled").COMPILED
     files = [importlib.import_module(name).__file__ or "" for name in names]
     compiled = sum(not file.endswith(".py") for file in files)
@@ -47,12 +47,12 @@ def compiled_modules() -> str:
 
 
 def load_average() -> str:
-    """How busy the machine was before the benchmark began, where the system tells."""
+    """The load of the machine before the benchmark, if the system reports it."""
     return "{:.2f} {:.2f} {:.2f}".format(*os.getloadavg()) if hasattr(os, "getloadavg") else "unknown"
 
 
 def cpu_name() -> str:
-    """The processor's name as the system gives it: only Linux has it in a file."""
+    """The name of the processor. Only Linux has it in a file."""
     information = Path("/proc/cpuinfo")
     if information.exists():
         match = re.search(r"^model name\s*:\s*(.+)$", information.read_text(), re.MULTILINE)
@@ -72,7 +72,7 @@ def quantity(seconds: float) -> str:
 
 
 def rows(result: Result) -> list[tuple[str, ...]]:
-    """The table's rows as text, contenders that did not take part at the end with the reason."""
+    """The rows of the table as text. The contenders that did not take part come last, with the reason."""
     lines = []
     for name, times in result.seconds.items():
         comparison = result.comparison(name)
@@ -149,13 +149,13 @@ class Rich:
 
 
 def escaped(text: str) -> str:
-    """Text that rich prints as it stands, square brackets and all."""
+    """Text that rich prints unchanged, with square brackets."""
     from rich.markup import escape
 
     return escape(text)
 
 
 def printer() -> Plain | Rich:
-    """Tables with colours where somebody looks at a terminal and rich is installed; plain text otherwise."""
+    """Tables with colours on a terminal with rich, otherwise plain text."""
     at_terminal = sys.stdout.isatty() and importlib.util.find_spec("rich") is not None
     return Rich() if at_terminal else Plain()

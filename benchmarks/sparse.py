@@ -2,8 +2,8 @@
 
     python -m benchmarks.sparse [--document docs/benchmarks.md]
 
-Times are processor time, the least of several runs. The dense Jacobian is the vectorised one of
-`adjoint.jacobian`, at the largest bundle adjustment whose dense Jacobian, with its batch, fits into a few gigabytes.
+Times are processor times, the least of several runs. The dense Jacobian is the vectorised one of `adjoint.jacobian`.
+Its bundle adjustment is the largest one whose dense Jacobian and batch fit into a few gigabytes.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ def example(x: Any) -> Any:
 
 
 def nested(order: int, x: Any) -> Any:
-    """The derivative of an order by nested forward mode."""
+    """The derivative of this order by nested forward mode."""
     function = example
     for _ in range(order):
         function = (lambda f: lambda x: jvp(f, (x,), (adjoint.ones_like(x),))[1])(function)
@@ -70,8 +70,8 @@ def per_call(call: Callable[[], Any], n: int) -> float:
 def in_turns(call: Callable[[], Any], other: Callable[[], Any], rounds: int = 60, least: float = 1e-3) -> Any:
     """The least processor time of a call, and the median of its ratio to that of another one.
 
-    The two take turns. So each ratio is of times that the same machine took, whose clock may change from turn to turn.
-    least: the seconds that one turn takes at least.
+    The two take turns, so the times of a ratio have the same clock rate. least: the smallest number of seconds of a
+    turn.
     """
     counts = [1 + int(least / per_call(each, 1)) for each in (call, other)]
     times = [[per_call(each, n) for each, n in zip((call, other), counts, strict=True)] for _ in range(rounds)]

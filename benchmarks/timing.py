@@ -1,7 +1,7 @@
-"""Paired timing: every contender is timed once in every round, so that a slow moment slows all of them.
+"""Paired times: every round measures every contender once, so a slow moment affects all of them.
 
-A *block* is a callable that takes one measurement and returns seconds. How to take it (repeat a step and
-divide, or start an interpreter) is the block's business; here it is only repeated and compared.
+A *block* is a callable that makes one measurement and returns seconds. The block decides how it measures: it repeats a
+step and divides, or it starts an interpreter. This module only repeats and compares blocks.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ FEWEST_ROUNDS = 3
 
 @dataclass(frozen=True)
 class Ratio:
-    """How one contender's times compare with another's, each round's pair being taken by itself too."""
+    """The ratio of two contenders' times: of their medians, and of the pairs of each round."""
 
     of_medians: float
     lower: float
@@ -33,7 +33,7 @@ class Ratio:
 
 @contextmanager
 def collector_paused() -> Iterator[None]:
-    """Collect now, then keep the cyclic garbage collector out of the measurement."""
+    """Run the garbage collector, then disable it during the measurement."""
     was_enabled = gc.isenabled()
     gc.collect()
     gc.disable()
@@ -47,8 +47,8 @@ def collector_paused() -> Iterator[None]:
 def wait_for_idle_threads(slice_seconds: float = 0.01, most_slices: int = 100) -> bool:
     """Sleep until this process uses no CPU time; False if it still does after `most_slices`.
 
-    The workers of a BLAS or of OpenMP spin for a while after their work (OpenBLAS: 0.1 s), which takes a core
-    away from whoever is timed next.
+    The threads of a BLAS or of OpenMP spin for a while after their work (OpenBLAS: 0.1 s). Meanwhile they use a core,
+    which would slow the next contender.
     """
     for _ in range(most_slices):
         start = time.process_time()
@@ -59,7 +59,7 @@ def wait_for_idle_threads(slice_seconds: float = 0.01, most_slices: int = 100) -
 
 
 def repeats_for(step: Callable[[], object], seconds: float, clock: Clock = time.perf_counter) -> int:
-    """How many times `step` fits into `seconds`, at least once; running it to find out warms it up."""
+    """The number of times that `step` fits into `seconds`, at least 1. The runs also warm the step up."""
     repeats = 1
     while True:
         start = clock()
@@ -79,7 +79,7 @@ def block_of(step: Callable[[], object], seconds: float, clock: Clock = time.per
     def block() -> float:
         wait_for_idle_threads()
         with collector_paused():
-            for _ in range(untimed):  # caches and threads still know only the contender before this one
+            for _ in range(untimed):  # caches and threads are still those of the contender before
                 step()
             start = clock()
             for _ in range(repeats):
@@ -92,10 +92,10 @@ def block_of(step: Callable[[], object], seconds: float, clock: Clock = time.per
 def run_rounds(
     blocks: Mapping[str, Block], rounds: int, budget: float = math.inf, clock: Clock = time.perf_counter
 ) -> dict[str, list[float]]:
-    """Seconds by contender, one per round, the blocks taking turns: A B C, A B C, ...
+    """Seconds by contender, one for each round. The blocks take turns: A B C, A B C, ...
 
-    After the warm-up rounds, whose times are thrown away, rounds are run until there are `rounds` of them, or
-    until `budget` seconds are spent and there are at least three.
+    The times of the warm-up rounds do not count. Then there are `rounds` rounds, or fewer if `budget` seconds have
+    passed, but at least three.
     """
     for _ in range(WARM_UP_ROUNDS):
         for block in blocks.values():
@@ -113,7 +113,7 @@ def run_rounds(
 def ratio(numerator: list[float], denominator: list[float]) -> Ratio:
     """Compare times of the same rounds: the ratio of the medians, and the quartiles of the paired ratios.
 
-    Raises ValueError if the two do not come from the same, at least two, rounds.
+    Raises ValueError if the two have different numbers of rounds, or fewer than two.
     """
     paired = [a / b for a, b in zip(numerator, denominator, strict=True)]
     if len(paired) < 2:

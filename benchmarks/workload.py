@@ -1,4 +1,4 @@
-"""What a workload is: data, a program in each dialect that can express it, and the unit to report."""
+"""Workloads: data, a program in each possible dialect, and the unit of the report."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Program = Callable[[ModuleType, Data], Step]
 
 @dataclass
 class Prepared:
-    """A workload that is ready to be timed: a block per contender, and why a contender has none."""
+    """A workload that is ready for the measurement: a block for each contender, or the reason why it has none."""
 
     blocks: dict[str, Block] = field(default_factory=dict)
     left_out: dict[str, str] = field(default_factory=dict)
@@ -29,7 +29,7 @@ class Prepared:
 
 
 class Workload(Protocol):
-    """What can prepare blocks; their times are divided by `operations` to give the time per `unit`."""
+    """Something that prepares blocks. Their times, divided by `operations`, give the time per `unit`."""
 
     @property
     def name(self) -> str: ...
@@ -46,8 +46,8 @@ class Workload(Protocol):
 class Steps:
     """A workload that repeats one step, forward and backward, which returns its gradients.
 
-    `programs` maps a dialect to a function of the library's module and fresh data; it does what a user would
-    do once (make the parameters, say) and returns the step, which is what is timed.
+    `programs` maps a dialect to a function of the library's module and of new data. The function does the work that a
+    user does once, such as making the parameters. It returns the step, which is timed.
     """
 
     name: str
@@ -80,7 +80,7 @@ class Steps:
 
 @contextmanager
 def failures_noted(name: str, failed: dict[str, str]) -> Iterator[None]:
-    """Turn whatever a contender raises into a line of the report, so that the others go on."""
+    """Turn the errors of a contender into a line of the report, so that the others continue."""
     try:
         yield
     except Exception as error:

@@ -1,7 +1,7 @@
 """`python -m benchmarks.programs`: whole programs on adjoint and on PyTorch, the slowest beside PyTorch first.
 
-Each program is checked first: the results and gradients of its first step are PyTorch's. Then the two take turns, in
-two processes: one counts the processor's time with one thread, the other the time on the wall with two threads.
+Each program is checked first: the results and gradients of its first step must equal PyTorch's. Then the two libraries
+take turns, in two processes. One process measures processor time with one thread, the other elapsed time with two.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .table import text_table
 
 THOROUGH = Effort(rounds=7, block_seconds=0.01, budget=2.0)
 QUICK = Effort(rounds=3, block_seconds=0.002, budget=0.5)
-#: What is counted, by which clock, and with how many threads.
+#: The name, the clock and the number of threads of each measurement.
 CLOCKS = {"processor": (time.process_time, 1), "wall": (time.perf_counter, 2)}
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
@@ -56,7 +56,7 @@ def child(options: argparse.Namespace) -> Iterator[Timing]:
 
 
 def in_process(clock: str, arguments: list[str]) -> list[Timing]:
-    """The times by one clock, in a process of their own: libraries read the number of threads when they are loaded."""
+    """The times by one clock in a separate process, since libraries read the number of threads at import."""
     environment = os.environ | dict.fromkeys(THREADS, str(CLOCKS[clock][1]))
     command = [sys.executable, "-m", "benchmarks.programs", *arguments, "--clock", clock, "--child"]
     process = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
@@ -64,7 +64,7 @@ def in_process(clock: str, arguments: list[str]) -> list[Timing]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run what the command line asks for; 1 if a program fails or disagrees with PyTorch, else 0."""
+    """Run the command line. Returns 1 if a program fails or disagrees with PyTorch, else 0."""
     options = parse(arguments)
     if options.child:
         for timing in child(options):

@@ -23,9 +23,9 @@ COMPILED = "compiled"
 
 
 class Timing(NamedTuple):
-    """The least seconds of a step on both, and compiled; error says why there are none.
+    """The least seconds of a step on both libraries, and compiled. error: the reason for missing times.
 
-    A library that is absent has none.
+    A library that is absent has no time.
     """
 
     field: str
@@ -47,7 +47,7 @@ class Timing(NamedTuple):
 
 
 def measured(programs: Sequence[Program], effort: Effort, clock: Clock, threads: int) -> Iterator[Timing]:
-    """The times of programs one by one; both libraries run with so many threads."""
+    """The times of programs, one by one. Both libraries run with this number of threads."""
     names = [SUBJECT] + [PEER] * (importlib.util.find_spec(PEER) is not None)
     libraries = {name: import_module(name) for name in names}
     for library in libraries.values():
@@ -65,10 +65,10 @@ def measured_one(program: Program, libraries: dict[str, Any], effort: Effort, cl
         check_agreement({name: results_of(step) for name, step in steps.items()})
     except GradientMismatch as error:
         return Timing(program.field, program.name, error=f"results disagree: {error}")
-    except Exception as error:  # a program that a library refuses is reported, and the others are timed
+    except Exception as error:  # a program that a library refuses is reported; the others are timed
         return Timing(program.field, program.name, error=f"{type(error).__name__}: {error}")
     gc.collect()
-    gc.freeze()  # the libraries' own objects stay: no need to go through them before every block
+    gc.freeze()  # the libraries' own objects stay, so collections before blocks need not visit them
     blocks = {name: block_of(step, effort.block_seconds, clock) for name, step in steps.items()}
     seconds = run_rounds(blocks, effort.rounds, effort.budget)
     least = {name: min(times) for name, times in seconds.items()}

@@ -17,7 +17,7 @@ def by_ratio(rows: Iterable[Timing]) -> list[Timing]:
 
 
 def summary(rows: Sequence[Timing]) -> str:
-    """The geometric mean of the ratios, and how many are below the limits."""
+    """The geometric mean of the ratios, and the numbers of ratios below the limits."""
     ratios = [row.ratio for row in rows if row.ratio]
     gains = [row.gain for row in rows if row.gain]
     compiled = f" Compiled steps are {geometric_mean(gains):.2f} times as fast as eager ones." if gains else ""
@@ -48,7 +48,10 @@ def text_table(rows: Sequence[Timing]) -> str:
 
 
 def markdown_table(rows: Sequence[Timing], *others: Sequence[Timing]) -> str:
-    """The table for the page: ratios by the first clock, which orders the rows, and by the second, if there is one."""
+    """The table for the page.
+
+    It has the ratios by the first clock, which orders the rows, and by the second if there is one.
+    """
     seconds = [{row.name: row.ratio for row in each} for each in others]
     titles = ["program", "field", "adjoint", "torch/adjoint", "eager/compiled", *["two threads, wall"] * len(seconds)]
     lines = ["| " + " | ".join(titles) + " |", "|---|---" + "|---:" * (len(titles) - 2) + "|"]
@@ -61,5 +64,5 @@ def markdown_table(rows: Sequence[Timing], *others: Sequence[Timing]) -> str:
 
 
 def cell(ratio: float | None) -> str:
-    """A ratio, or nothing where there is none."""
+    """A ratio, or an empty text without one."""
     return "" if ratio is None else f"{ratio:.2f}"

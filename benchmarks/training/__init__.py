@@ -1,1 +1,1 @@
-"""Training programs, written once under torch's names: their losses and their times in adjoint and in PyTorch."""
+"""Training programs under torch's names, with their losses and times in adjoint and in PyTorch."""

@@ -15,7 +15,7 @@ Step = Callable[[], float]
 
 
 def begin(torch: Any, model: Any, seed: int = 0) -> Any:
-    """A model with first values from NumPy: even ones for matrices, those of the layer for vectors."""
+    """A model with first values from NumPy: uniform values for matrices, the layer's own values for vectors."""
     draw = np.random.default_rng(seed)
     with torch.no_grad():
         for _, parameter in model.named_parameters():
@@ -37,7 +37,7 @@ def batch(torch: Any, shape: tuple[int, ...], seed: int, classes: int | None = N
 
 
 def step_of(optimizer: Any, loss_of: Callable[[], Any], after: Callable[[], Any] | None = None) -> Step:
-    """One step: gradients, an optional function of them, and the change of the parameters."""
+    """One step: gradients, an optional function of the gradients, and the change of the parameters."""
 
     def step() -> float:
         optimizer.zero_grad()

@@ -1,6 +1,6 @@
-"""`x = (x * b).tanh()` again and again: the cost of one operation, from a single element to a million.
+"""Repeats `x = (x * b).tanh()`: the cost of one operation, from one element to a million.
 
-At few elements this is the library's own overhead; at many it is memory traffic.
+With few elements this is the overhead of the library, with many it is memory traffic.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ def forward_in_jax(jax, data, *, links):
 
 def forward_in_numpy(numpy, data, *, links):
     def step():
-        results = [data["x"]]  # kept, as a backward pass would need them
+        results = [data["x"]]  # stored, since a backward pass needs them
         for _ in range(links):
             results.append(numpy.tanh(results[-1] * data["b"]))
         return results[-1:]

@@ -1,4 +1,4 @@
-"""A graph of 20,000 nodes in a line, one element each: what the engine costs when nothing else does."""
+"""A chain of 20,000 nodes with one element each: almost only the cost of the engine."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def in_numpy(numpy, data):
     def step():
         numpy.sum(walk(data["x"]))
         g = numpy.ones_like(data["x"])
-        for _ in range(LINKS):  # the addition hands its gradient on as it is
+        for _ in range(LINKS):  # the addition passes its gradient on unchanged
             g = g * FACTOR
         return (g,)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..workload import Data, Steps
 
-ROWS, COLUMNS = 64, 32  # too small for threads, so that the double backward is what is timed
+ROWS, COLUMNS = 64, 32  # too small for threads, so that the time is that of the double backward
 
 
 def make_data() -> Data:

@@ -1,4 +1,4 @@
-"""How long `import adjoint` takes beside `import numpy` and the peers, each in an interpreter of its own."""
+"""The time of `import adjoint`, of `import numpy` and of the peers, each in a new interpreter."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ print(time.perf_counter() - started)
 
 
 def import_seconds(module: str) -> float:
-    """Seconds that a fresh interpreter takes for the import, its own start not counted.
+    """The seconds of the import in a new interpreter, without the start of the interpreter.
 
     Raises subprocess.CalledProcessError if the module does not import.
     """
     command = [sys.executable, "-c", PROGRAM.format(module=module)]
-    # an interpreter that may not write bytecode compiles our sources every time, which no user's does
+    # an interpreter that does not write bytecode compiles the sources every time, unlike that of a user
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     run = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
     return float(run.stdout)
@@ -34,7 +34,7 @@ def import_seconds(module: str) -> float:
 
 @dataclass(frozen=True)
 class Imports:
-    """A workload whose block starts an interpreter; once per block, however long blocks are elsewhere."""
+    """A workload whose blocks start an interpreter once, independent of the length of other blocks."""
 
     name: str = "import"
     title: str = "import in a fresh interpreter, its start not counted"

@@ -7,7 +7,7 @@ import numpy as np
 from ..workload import Data, Steps
 
 BATCH, PIXELS, HIDDEN, CLASSES = 64, 64, 128, 10
-RATE = 1e-3  # small, so that the thousandth step is as ordinary as the first
+RATE = 1e-3  # small, so that step 1000 has similar numbers as the first step
 PARAMETERS = ("w1", "b1", "w2", "b2")
 
 
