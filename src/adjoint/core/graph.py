@@ -74,9 +74,10 @@ class Registry:
     help_of_method_in_place: object = None
     # whether a tensor that escaped from a differentiated function still needs a gradient
     is_followed: object = None
-    # vmap: edges of a node with batched inputs, and the nodes that vmap inserts into them
+    # vmap: edges of a node with batched inputs, the nodes that vmap inserts into them, and formulas that sum at once
     cross: object = None
     crossing: object = None
+    pull_summed: object = None
 
 
 registry = Registry()

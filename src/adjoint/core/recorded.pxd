@@ -43,6 +43,7 @@ cdef class Term:
     cdef tuple arguments
     cdef Fused fused
     cdef NativeKernel native
+    cdef object summed
     cdef bint is_identity
     cdef bint is_elementwise
     cdef int sign

@@ -137,11 +137,12 @@ class Term:
 
     product: a function of (ops, g, *saved values). arguments: the positions of the saved values in the plan.
     fused: the formula as programs on NumPy's arrays, or None. is_elementwise: a program is faster for small arrays too.
+    summed: the formula that also sums over a batch, or None (`Rule.vjp`).
     sign: the sign of the number by which the cotangent is multiplied, mostly 1; 0 if the formula is not a product with
     a number.
     """
 
-    def __init__(self, product, inputs, arguments, fused, native, is_identity, is_elementwise, sign):
+    def __init__(self, product, inputs, arguments, fused, native, is_identity, is_elementwise, sign, summed=None):
         self.product = product
         self.inputs = inputs
         self.arguments = arguments
@@ -150,6 +151,7 @@ class Term:
         self.is_identity = is_identity
         self.is_elementwise = is_elementwise
         self.sign = sign
+        self.summed = summed
         self.position = arguments[0] if arguments else 0
         self.is_for_one = len(inputs) == 1
         self.input = inputs[0] if inputs else 0
@@ -292,7 +294,12 @@ class OpNode(Node):
                 for k in term.arguments:
                     self.value(k, False)
                 continue
-            pulled = term.pull(self, ops, cotangent, create_graph, large)
+            pulled = None
+            if term.summed is not None and type(edge_of(self, term.input)) is registry.crossing:
+                values = [self.value(k, create_graph) for k in term.arguments]
+                pulled = registry.pull_summed(term.summed, edge_of(self, term.input), cotangent, values)
+            if pulled is None:
+                pulled = term.pull(self, ops, cotangent, create_graph, large)
             if len(term.inputs) > 1:
                 for k in range(len(term.inputs)):
                     self.fit_to_edge(results, term.inputs[k], pulled[k], create_graph)
@@ -996,7 +1003,7 @@ def make_term(rule, formula, positions, names, is_complex) -> Term:
     fused = Fused(on_numpy, (), elementwise and formula.takes_numbers)
     identity = elementwise and formula.is_identity
     is_elementwise = rule.is_elementwise and not is_complex
-    return Term(product, positions, arguments, fused, formula.native, identity, is_elementwise, sign)
+    return Term(product, positions, arguments, fused, formula.native, identity, is_elementwise, sign, formula.summed)
 
 
 def slot_of(arguments, name):

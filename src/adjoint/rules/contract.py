@@ -221,7 +221,18 @@ def _(input, other):
     return f"(m,k),{right}->({','.join(['m'] * (input.ndim > 1) + ['n'] * (other.ndim > 1))})"
 
 
-@matmul.vjp("input", native=LEFT_COTANGENT)
+def _left_of_batch(ops, g, other, input_shape):
+    """The cotangent of a left factor, summed over a batch of right factors along a first axis."""
+    if len(input_shape) != 2 or other.ndim > 3:
+        return None
+    if other.ndim == 2:
+        return ops.transpose(g, 0, 1) @ ops.conjugated(other)
+    # (m, batch n) times (batch n, k)
+    rows = ops.reshape(ops.transpose(g, 0, 1), (g.shape[1], g.shape[0] * g.shape[2]))
+    return rows @ stack_rows(ops, ops.conj_transpose(other))
+
+
+@matmul.vjp("input", native=LEFT_COTANGENT, summed=_left_of_batch)
 def _(ops, g, other, input_shape):
     if other.ndim == 1:
         return g[..., None] * ops.conjugated(other)
@@ -232,8 +243,7 @@ def _(ops, g, other, input_shape):
     return (ops.conjugated(other) @ g[..., None])[..., 0]
 
 
-@matmul.vjp("other", native=RIGHT_COTANGENT)
-def _(ops, g, input, other_shape):
+def _right_cotangent(ops, g, input, other_shape):
     if input.ndim == 1:
         input_conj = ops.conjugated(input)
         return input_conj * g if len(other_shape) == 1 else input_conj[:, None] * g[..., None, :]
@@ -242,6 +252,14 @@ def _(ops, g, input, other_shape):
     if input.ndim > 2 and len(other_shape) == 2:
         return ops.conj_transpose(stack_rows(ops, input)) @ stack_rows(ops, g)
     return ops.conj_transpose(input) @ g
+
+
+def _right_of_batch(ops, g, input, other_shape):
+    """The cotangent of a right factor, summed over a batch of left factors along a first axis."""
+    return None if len(other_shape) > 2 else _right_cotangent(ops, g, input, other_shape)
+
+
+matmul.vjp("other", native=RIGHT_COTANGENT, summed=_right_of_batch)(_right_cotangent)
 
 
 def _check_mm(input, mat2):
@@ -260,12 +278,12 @@ def mm(xp, input: Array, mat2: Array):
     return xp.matmul(input, mat2)
 
 
-@mm.vjp("input", native=LEFT_COTANGENT)
+@mm.vjp("input", native=LEFT_COTANGENT, summed=lambda ops, g, mat2: _left_of_batch(ops, g, mat2, (0, 0)))
 def _(ops, g, mat2):
     return g @ ops.conj_transpose(mat2)
 
 
-@mm.vjp("mat2", native=RIGHT_COTANGENT)
+@mm.vjp("mat2", native=RIGHT_COTANGENT, summed=lambda ops, g, input: _right_cotangent(ops, g, input, (0, 0)))
 def _(ops, g, input):
     return ops.conj_transpose(input) @ g
 
@@ -320,12 +338,12 @@ def mv(xp, input: Array, vec: Array):
     return _matrix_vector(xp, input, vec)
 
 
-@mv.vjp("input", native=LEFT_COTANGENT)
+@mv.vjp("input", native=LEFT_COTANGENT, summed=lambda ops, g, vec: _left_of_batch(ops, g, vec, (0, 0)))
 def _(ops, g, vec):
     return g[:, None] * ops.conjugated(vec)
 
 
-@mv.vjp("vec", native=RIGHT_COTANGENT)
+@mv.vjp("vec", native=RIGHT_COTANGENT, summed=lambda ops, g, input: _right_cotangent(ops, g, input, (0,)))
 def _(ops, g, input):
     return ops.conj_transpose(input) @ g
 
@@ -798,7 +816,7 @@ def _(ops, g, weight):
     return ops.linear(g, ops.transpose(weight_conj, 0, 1)) if weight.ndim == 2 else g[..., None] * weight_conj
 
 
-@linear_map.vjp("weight", native=LINEAR_WEIGHT)
+@linear_map.vjp("weight", native=LINEAR_WEIGHT, summed=True)
 def _(ops, g, input, weight_shape):
     rows = stack_rows(ops, input)
     if len(weight_shape) == 1:

@@ -57,12 +57,31 @@ def _(ops, g, weight, input_shape, stride, padding, dilation, groups):
     )  # fmt: skip
 
 
-@convolution.vjp("weight")
-def _(ops, g, input, weight_shape, stride, padding, dilation, groups):
+def _weight_cotangent(ops, g, input, weight_shape, stride, padding, dilation, groups):
     return ops.convolution_weight(
         g, ops.conjugated(input), weight_shape[2:],
         stride=stride, padding=padding, dilation=dilation, groups=groups,
     )  # fmt: skip
+
+
+def _transposed_weight_cotangent(ops, g, input, weight_shape, stride, padding, dilation, groups):
+    return ops.convolution_weight(
+        ops.conjugated(input), g, weight_shape[2:],
+        stride=stride, padding=padding, dilation=dilation, groups=groups,
+    )  # fmt: skip
+
+
+def _of_batch(formula):
+    """A formula that takes a batch of batches of images as one batch."""
+
+    def summed(ops, g, input, weight_shape, stride, padding, dilation, groups):
+        g, input = [ops.reshape(x, (x.shape[0] * x.shape[1], *x.shape[2:])) for x in (g, input)]
+        return formula(ops, g, input, weight_shape, stride, padding, dilation, groups)
+
+    return summed
+
+
+convolution.vjp("weight", summed=_of_batch(_weight_cotangent))(_weight_cotangent)
 
 
 @convolution.vjp("bias")
@@ -90,12 +109,7 @@ def _(ops, g, weight, input_shape, stride, padding, dilation, groups):
     return _convolved(ops, g, ops.conjugated(weight), input_shape[2:], stride, padding, dilation, groups)
 
 
-@transposed_convolution.vjp("weight")
-def _(ops, g, input, weight_shape, stride, padding, dilation, groups):
-    return ops.convolution_weight(
-        ops.conjugated(input), g, weight_shape[2:],
-        stride=stride, padding=padding, dilation=dilation, groups=groups,
-    )  # fmt: skip
+transposed_convolution.vjp("weight", summed=_of_batch(_transposed_weight_cotangent))(_transposed_weight_cotangent)
 
 
 @transposed_convolution.vjp("bias")

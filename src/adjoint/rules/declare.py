@@ -81,7 +81,7 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from sys import maxsize
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from adjoint.arrays.kernels.products_and_sums import NativeKernel
 from adjoint.arrays.shapes import normalize_dims
@@ -90,6 +90,8 @@ from adjoint.runtime.lazy import LazyTable, by_name
 from .names import RULES
 
 Function = Callable[..., Any]
+#: A formula that sums over a batch: True for the one that it belongs to, None where there is none.
+Summed: TypeAlias = "Function | Literal[True] | None"
 
 
 if TYPE_CHECKING:
@@ -206,10 +208,13 @@ class Formula:
         driver: str,
         renamed: dict[str, str] | None = None,
         native: NativeKernel | None = None,
+        summed: Function | None = None,
     ) -> None:
         names = names_of(body)
         self.body = body
         self.native = native
+        #: The formula for operands with one more axis in front; it sums over that axis. None if there is none.
+        self.summed = summed
         self.inputs = inputs
         self.takes_ops = bool(names) and names[0] == "ops"
         if self.takes_ops:
@@ -486,16 +491,20 @@ class Rule:
         body = self._kernel
         return functools.partial(body, xp)
 
-    def vjp(self, *inputs: str, native: NativeKernel | None = None, **renamed: str) -> Callable[[Function], Rule]:
+    def vjp(
+        self, *inputs: str, native: NativeKernel | None = None, summed: Summed = None, **renamed: str
+    ) -> Callable[[Function], Rule]:
         """Declare the formula for the cotangents of the named inputs (a tuple of them if several are named).
 
         A formula that several rules share may use names of its own: vjp("mat1", right="mat2").
-        A `native` kernel takes the body's place for small plain arrays.
+        A `native` kernel takes the body's place for small plain arrays. `summed` takes its place under vmap where only
+        the input is the same for all members of the batch: a function of the same parameters, whose arrays have the
+        batch along a first axis more. It returns the sum over the batch, or None where it cannot; True for the formula.
         """
         self._check_inputs(inputs)
 
         def declare(body: Function) -> Rule:
-            self.vjps.append(Formula(body, inputs, "g", renamed, native))
+            self.vjps.append(Formula(body, inputs, "g", renamed, native, body if summed is True else summed))
             return self
 
         return declare

@@ -42,11 +42,19 @@ def embedding(xp, weight: Array, indices: Constant, padding_idx=-1, scale_grad_b
     return xp.getitem(table, (_through_all(xp, indices, rows, lead),))
 
 
-@embedding.vjp("weight")
-def _(ops, g, indices, weight_shape, padding_idx, scale_grad_by_freq, sparse, lead):
+def _weight_cotangent(ops, g, indices, weight_shape, padding_idx, scale_grad_by_freq, sparse, lead):
     if sparse:
         return _sparse_rows(ops, g, getattr(indices, "_array", indices), weight_shape, padding_idx, lead)
     return ops.embedding_sum(g, indices, weight_shape[lead], padding_idx, scale_grad_by_freq, lead)
+
+
+def _weight_cotangent_of_batch(ops, g, indices, weight_shape, padding_idx, scale_grad_by_freq, sparse, lead):
+    if scale_grad_by_freq or lead:
+        return None  # each member counts its own indices
+    return _weight_cotangent(ops, g, indices, weight_shape, padding_idx, False, sparse, lead)
+
+
+embedding.vjp("weight", summed=_weight_cotangent_of_batch)(_weight_cotangent)
 
 
 def _sparse_rows(ops, g, indices, shape, padding_idx, lead):

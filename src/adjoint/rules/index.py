@@ -224,7 +224,27 @@ def index(xp, input: Array, indices: Indices):
     return xp.getitem(input, indices)
 
 
-@index.vjp("input")
+def _sum_of_batch(ops, g, input_shape, indices):
+    """The cotangent of an array that a batch of indices picks from; the batch is the first axis of the indices."""
+    if any(kind_of(item) == "b" for item in indices if not isinstance(item, slice)):
+        return None
+    rank = max(item.ndim for item in indices if not isinstance(item, slice))
+    indices = tuple([
+        item if isinstance(item, slice) else item.reshape(item.shape[0], *(1,) * (rank - item.ndim), *item.shape[1:])
+        for item in indices
+    ])  # fmt: skip
+    if of_batch(indices) is not None:
+        # the axes that the places have lie behind those of the slices in front
+        g = moved_axis(ops, g, next(i for i, item in enumerate(indices) if not isinstance(item, slice)))
+    return ops.sum_at(g, input_shape, indices)
+
+
+def moved_axis(ops, x, axis):
+    """An array with its first axis moved to another place."""
+    return ops.permute(x, (*range(1, axis + 1), 0, *range(axis + 1, x.ndim))) if axis else x
+
+
+@index.vjp("input", summed=_sum_of_batch)
 def _(ops, g, input_shape, indices):
     return ops.sum_at(g, input_shape, indices)
 
@@ -443,7 +463,20 @@ def gather(xp, input: Array, dim, index: Constant, sparse_grad=False):
     return xp.getitem(input, xp.along_axis(index, dim))
 
 
-@gather.vjp("input")
+def along_axis_of_batch(ops, x, dim):
+    """The members of a batch, which is the first axis, behind each other along an axis that they have."""
+    x = moved_axis(ops, x, dim)
+    return ops.reshape(x, (*x.shape[:dim], x.shape[dim] * x.shape[dim + 1], *x.shape[dim + 2 :]))
+
+
+def _gathered_of_batch(ops, g, input_shape, dim, index):
+    if not input_shape or index.ndim == 1:
+        return None
+    g, index = [along_axis_of_batch(ops, x, dim) for x in (g, index)]
+    return ops.scatter_add(ops.zeros_of(g, input_shape), dim, index, g)
+
+
+@gather.vjp("input", summed=_gathered_of_batch)
 def _(ops, g, input_shape, dim, index):
     return ops.scatter_add(ops.zeros_of(g, input_shape), dim, index, g)
 
@@ -695,7 +728,13 @@ def index_select(xp, input: Array, dim, index: Constant):
     return xp.take(input, xp.reshape(index, (-1,)), axis=dim) if input.ndim else xp.asarray(input, copy=True)
 
 
-@index_select.vjp("input")
+def _slices_of_batch(ops, g, input_shape, dim, index):
+    if not input_shape or index.ndim == 1 or 0 in g.shape:
+        return None
+    return ops.index_add(ops.zeros_of(g, input_shape), dim, ops.reshape(index, (-1,)), along_axis_of_batch(ops, g, dim))
+
+
+@index_select.vjp("input", summed=_slices_of_batch)
 def _(ops, g, input_shape, dim, index):
     return ops.index_add(ops.zeros_of(g, input_shape), dim, index, g)
 
@@ -918,7 +957,7 @@ def take(xp, input: Array, index: Constant):
     return xp.getitem(xp.reshape(input, (-1,)), (index,))
 
 
-@take.vjp("input")
+@take.vjp("input", summed=True)
 def _(ops, g, input_shape, index):
     return ops.put(ops.zeros_of(g, input_shape), index, g, True)
 

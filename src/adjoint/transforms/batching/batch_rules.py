@@ -4,9 +4,11 @@
 """
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
-from adjoint.core.graph import FunctionNode, Node, new_node, next_sequence_nr, project, registry
+from adjoint.arrays.namespace import is_array
+from adjoint.core.graph import FunctionNode, Node, TensorBase, new_node, next_sequence_nr, project, registry
 from adjoint.core.modes.batches import live_levels
 from adjoint.core.operations.operation import Operation
 from adjoint.core.recorded import raw_ops
@@ -140,5 +142,56 @@ def cross(node: Node, inputs: Sequence[Any], operands: Sequence[Any]) -> None:
     node._ad_output_nrs = tuple(numbers)
 
 
+def pull_summed(formula: Any, node: SumOverBatch, cotangent: Any, values: list[Any]) -> Any:
+    """The sum over batches that are over of the cotangents that a formula gives, in one step.
+
+    The cotangents of a matrix in a batch of products are a stack of matrices; their sum is one product. Returns None
+    where that needs the cotangents themselves. values: the saved values, arrays or Tensors as the cotangent.
+    """
+    live = live_levels()
+    levels = {batch for value in values for array in arrays_in(value) for batch in batches_of(array)}
+    batches = [b for b in batches_of(raw_array(cotangent)) if b[0] in node.levels and b[0] not in live]
+    # a formula is linear in the cotangent: it is summed over the batches in which nothing else differs
+    alone = tuple([batch for batch in batches if batch not in levels])
+    batches = [batch for batch in batches if batch in levels]
+    if not batches:
+        return None
+    on_tensors = isinstance(cotangent, TensorBase)
+    if alone:
+        cotangent = (ops.batch_sum if on_tensors else batch_sum)(cotangent, alone)
+    stacks = [in_one_axis(value, batches) for value in (cotangent, *values)]
+    return formula(ops if on_tensors else raw_ops(stacks[0]), *stacks)
+
+
+def arrays_in(value: Any) -> list[Any]:
+    """The arrays of a saved value: one, those of an index, or none."""
+    if isinstance(value, tuple):
+        return [array for item in value for array in arrays_in(item)]
+    array = raw_array(value)
+    return [array] if is_array(array) else []
+
+
+def in_one_axis(value: Any, batches: list[tuple[int, int]]) -> Any:
+    """The members of some batches along one axis more, in front, for each array or Tensor of a saved value.
+
+    An array without such a batch is repeated.
+    """
+    if isinstance(value, tuple):
+        return tuple([in_one_axis(item, batches) for item in value])
+    if not is_array(raw_array(value)):
+        return value
+    for level, size in batches:
+        value = (ops.batch_out if isinstance(value, TensorBase) else batch_out)(value, level, size)
+    n, shape = len(batches), raw_array(value).shape
+    rows = (prod(shape[:n]), *shape[n:])
+    return ops.reshape(value, rows) if isinstance(value, TensorBase) else raw_ops(value).reshape(value, rows)
+
+
+def raw_array(value: Any) -> Any:
+    """The array of a Tensor; another value as it is."""
+    return value._array if isinstance(value, TensorBase) else value
+
+
 registry.cross = cross
 registry.crossing = SumOverBatch
+registry.pull_summed = pull_summed
