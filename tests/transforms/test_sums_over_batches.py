@@ -211,4 +211,4 @@ def test_some_rules_have_such_formulas() -> None:
         "index",
         "index_select",
         "take",
-    } <= named
+    } <= names
