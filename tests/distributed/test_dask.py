@@ -12,6 +12,7 @@ import pytest
 
 import adjoint
 from adjoint import distributed
+from adjoint.arrays.libraries import numpy_namespace
 from adjoint.arrays.libraries.dask_namespace import aligned, picked
 from adjoint.arrays.namespace import namespace
 from adjoint.interop.dask import at_shard
@@ -74,6 +75,11 @@ def test_tasks_hold_no_arrays(operation: Any) -> None:
         x = operation(x)
     # 30 operations before it do not make a task longer
     assert task_bytes(operation(x)._array) < 1.2 * short + 100
+
+
+def test_tasks_name_the_namespace() -> None:
+    """It holds the functions that a process has used, which a task does not take along."""
+    assert cloudpickle.loads(cloudpickle.dumps(numpy_namespace.xp)) is numpy_namespace.xp
 
 
 def test_tasks_are_equal_by_their_constants() -> None:

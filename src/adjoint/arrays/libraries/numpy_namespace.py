@@ -921,6 +921,10 @@ class Namespace:
     #: Rules bind their kernels to this namespace themselves.
     kernel_of = None
 
+    def __reduce__(self) -> str:
+        # by name: the functions that it has found so far belong to this process
+        return "xp"
+
     def __getattr__(self, name: str) -> Any:
         value: Any
         if name in _INSTEAD:
