@@ -296,3 +296,22 @@ def test_equality_of_large_tensors():
         other.view(-1)[position] = -1
         assert adjoint.equal(first, other) is False
     assert adjoint.equal(first, first.view(-1)) is False
+
+
+@pytest.mark.parametrize(
+    ("action", "message"),
+    [
+        (lambda: adjoint.searchsorted(adjoint.ones(2), "a"), "searchsorted(): argument 'input' (position 2)"),
+        (lambda: adjoint.bucketize("a", adjoint.ones(2)), "bucketize(): argument 'input' (position 1)"),
+        (lambda: adjoint.isin("a", adjoint.ones(2)), "isin(): argument 'elements' (position 1)"),
+        (lambda: adjoint.isin(adjoint.ones(2), "a"), "isin(): argument 'test_elements' (position 2)"),
+    ],
+)
+def test_refusals_name_the_function_and_not_its_operation(action, message):
+    with pytest.raises(TypeError, match=re.escape(message + " must be Tensor, not str")):
+        action()
+
+
+def test_refusals_name_types_of_numpy_in_full():
+    with pytest.raises(TypeError, match=r"must be Tensor, not numpy\.float64"):
+        adjoint.maximum(adjoint.ones(2), np.float64(1.0))

@@ -312,7 +312,7 @@ def hook_changed_number(hook: Any, actual: int, expected: int) -> str:
 
 def must_be_tensor(operation: str, argument: str, position: int, value: object) -> str:
     """The message for an argument that is neither a tensor nor an array."""
-    return f"{operation}(): argument '{argument}' (position {position + 1}) must be Tensor, not {type(value).__name__}"
+    return f"{operation}(): argument '{argument}' (position {position + 1}) must be Tensor, not {type_name(value)}"
 
 
 def must_be_number(operation: str, argument: str, value: object) -> str:

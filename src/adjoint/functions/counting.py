@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy
 
 from adjoint.arrays.dtypes import from_numpy_dtype, int32, int64, is_half, kind_of
-from adjoint.arrays.namespace import namespace, underlying
+from adjoint.arrays.namespace import is_array, namespace, underlying
 from adjoint.arrays.promotion import upcast
 from adjoint.arrays.shapes import normalize_dim, require_dim
 from adjoint.arrays.size import Size
@@ -83,6 +84,12 @@ def _check_sequences(sorted_sequence: Tensor, input: Tensor | float, sorter: Ten
         raise RuntimeError(f"{_SEARCH}sorter index out of range")
 
 
+def _check_values(function: str, argument: str, position: int, value: Any) -> None:
+    """Raise TypeError for what is neither a Tensor nor a number."""
+    if not (isinstance(value, (TensorBase, numbers.Number)) or is_array(value)):
+        raise TypeError(errors.must_be_tensor(function, argument, position, value))
+
+
 def _insertion_points(
     sequence: Tensor, input: Any, right: bool, sorter: Tensor | None, out_int32: bool, out: Tensor | None
 ) -> Tensor:
@@ -115,6 +122,7 @@ def searchsorted(
     """
     if not isinstance(sorted_sequence, TensorBase):
         raise TypeError(errors.must_be_tensor("searchsorted", "sorted_sequence", 0, sorted_sequence))
+    _check_values("searchsorted", "input", 1, input)
     behind = _side(right, side)
     _check_sequences(sorted_sequence, input, sorter)
     return _insertion_points(sorted_sequence, input, behind, sorter, out_int32, out)
@@ -143,6 +151,7 @@ def bucketize(
         raise TypeError(errors.must_be_tensor("bucketize", "boundaries", 1, boundaries))
     if boundaries.ndim != 1:
         raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
+    _check_values("bucketize", "input", 0, input)
     return _insertion_points(boundaries, input, right, None, out_int32, out)
 
 
@@ -166,6 +175,8 @@ def isin(
     >>> adjoint.isin(adjoint.tensor([1, 2, 3]), adjoint.tensor([3, 1]))
     tensor([ True, False,  True])
     """
+    _check_values("isin", "elements", 0, elements)
+    _check_values("isin", "test_elements", 1, test_elements)
     _check_members(elements)
     if isinstance(test_elements, TensorBase):
         _check_members(test_elements)
