@@ -16,6 +16,7 @@ from adjoint.tensor.table import ops
 from adjoint.tensor.tensor import Tensor
 
 Tensors: TypeAlias = dict[str, Tensor]
+_ABSENT = object()
 
 
 def functional_call(
@@ -68,13 +69,14 @@ def functional_call(
     values = tied(replacements, members) if tie_weights else dict(replacements)
     if strict:
         check_names(module, values, members)
+    owners = {name: _owner(module, name) for name in values}
     for name, value in values.items():
-        check_value(module, name, value)
+        check_value(name, owners[name], value)
     arguments = () if args is None else args if isinstance(args, tuple) else (args,)
-    with replaced(module, values):
+    with replaced(owners, values):
         result = module(*arguments, **({} if kwargs is None else kwargs))
         if isinstance(parameter_and_buffer_dicts, dict):
-            originals = {name: getattr(*_owner(module, name)) for name in replacements}
+            originals = {name: getattr(*owners[name]) for name in replacements}
     if isinstance(parameter_and_buffer_dicts, dict):
         parameter_and_buffer_dicts.update(originals)
     return result
@@ -99,11 +101,19 @@ def merged(dictionaries: Tensors | Sequence[Tensors]) -> Tensors:
 
 def _all_of(method: Callable[..., Any]) -> list[tuple[str, Tensor]]:
     """The pairs of a name and a tensor, also the further names of a tensor where the object can give them."""
+    return list(method(remove_duplicate=False) if takes(method, "remove_duplicate") else method())
+
+
+def takes(method: Callable[..., Any], name: str) -> bool:
+    """True if a method has a parameter of a name."""
+    code = getattr(method, "__code__", None)
+    if code is not None and not hasattr(method, "__wrapped__"):
+        # a tenth of the time of inspect.signature
+        return name in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     try:
-        every = "remove_duplicate" in inspect.signature(method).parameters
+        return name in inspect.signature(method).parameters
     except ValueError:
-        every = False
-    return list(method(remove_duplicate=False) if every else method())
+        return False
 
 
 def tied(values: Tensors, members: Tensors) -> Tensors:
@@ -135,13 +145,13 @@ def check_names(module: Any, values: Tensors, members: Tensors) -> None:
         raise RuntimeError(f"Error(s) in reparametrizing for {type(module).__name__}:" + "".join(lines))
 
 
-def check_value(module: Any, name: str, value: Any) -> None:
-    """Raise an error unless a value may replace the attribute of this name."""
+def check_value(name: str, place: tuple[Any, str], value: Any) -> None:
+    """Raise an error unless a value may replace the attribute at a place, as `_owner` gives it."""
     if name == "":
         raise KeyError('tensor name can\'t be empty string ""')
     if value is not None and not isinstance(value, TensorBase):
         raise TypeError(f"{value} is not an instance of adjoint.Tensor")
-    before = getattr(*_owner(module, name), None)
+    before = getattr(*place, None)
     if before is not None and not isinstance(before, TensorBase):
         raise TypeError(f"attribute `{name}`: {before} is not an instance of adjoint.Tensor")
 
@@ -150,9 +160,10 @@ def _owner(module: Any, name: str) -> tuple[Any, str]:
     """The object that a dotted name leads to, and the name of its attribute."""
     *path, last = name.split(".")
     for part in path:
-        if not hasattr(module, part):
+        member = getattr(module, part, _ABSENT)
+        if member is _ABSENT:
             raise AttributeError(f"{type(module).__name__} has no attribute `{part}`")
-        module = getattr(module, part)
+        module = member
     return module, last
 
 
@@ -178,19 +189,22 @@ class Entry:
 def _holder(owner: Any, name: str) -> Any:
     """The owner of an attribute: the object, or its table of parameters or buffers."""
     state = getattr(owner, "__dict__", {})
-    tables = [state.get(table) for table in ("_parameters", "_buffers")]
-    return next((Entry(table) for table in tables if isinstance(table, dict) and name in table), owner)
+    for kind in ("_parameters", "_buffers"):
+        table = state.get(kind)
+        if isinstance(table, dict) and name in table:
+            return Entry(table)
+    return owner
 
 
 class replaced(ModeBlock):
-    """A block that replaces attributes of an object, given by dotted names."""
+    """A block that replaces attributes. places: their owners and names, by dotted names."""
 
-    def __init__(self, module: Any, values: Tensors) -> None:
-        self.module, self.values = module, values
+    def __init__(self, places: dict[str, tuple[Any, str]], values: Tensors) -> None:
+        self.places, self.values = places, values
 
     def _changes(self) -> tuple[Any, ...]:
-        attributes = [(*_owner(self.module, name), value) for name, value in self.values.items()]
-        return tuple((ATTRIBUTE, name, (_holder(owner, name), value)) for owner, name, value in attributes)
+        places = [(*self.places[name], value) for name, value in self.values.items()]
+        return tuple([(ATTRIBUTE, name, (_holder(owner, name), value)) for owner, name, value in places])
 
 
 def stack_module_state(models: Sequence[Any]) -> tuple[Tensors, Tensors]:
