@@ -1,1 +1,1 @@
-"""How far adjoint agrees with PyTorch, entry by entry: `python -m agreement`."""
+"""The agreement of adjoint with PyTorch, by entry: `python -m agreement`."""

@@ -48,7 +48,10 @@ def select(options: argparse.Namespace) -> list[Entry]:
 
 @contextmanager
 def progress(total: int) -> Iterator[Callable[[str], None]]:
-    """A bar on the terminal where rich is installed; what it gives hears of each entry."""
+    """A progress bar on the terminal if rich is installed.
+
+    The block gets a function to call with the name of each entry.
+    """
     if importlib.util.find_spec("rich") is None or not sys.stderr.isatty():
         yield lambda name: None
         return
@@ -83,13 +86,13 @@ def report(scores: Sequence[Score], show: int) -> None:
 
 
 def facts() -> dict[str, str]:
-    """With what the figures were taken."""
+    """The versions and the system of the figures."""
     versions = {name: importlib.metadata.version(name) for name in ("torch", "numpy", "scipy")}
     return {"Python": platform.python_version(), "system": platform.platform(), **versions}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run what the command line asks for; 1 without torch, else 0."""
+    """Run the command line. Returns 1 without torch, else 0."""
     options = parse(arguments)
     if importlib.util.find_spec("torch") is None:
         print(NO_TORCH, file=sys.stderr)

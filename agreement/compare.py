@@ -22,7 +22,7 @@ TITLES = {
     "gradient": "gradient", "jvp": "jvp", "second": "second order",
     "raises": "raises or not", "view": "shares memory or not", "none": "a gradient is None or zeros",
 }  # fmt: skip
-DEEP = ("float64", "complex128")  # where jvp and second order are compared
+DEEP = ("float64", "complex128")  # the dtypes for which jvp and second order are compared
 
 # Relative to the largest number of a result; what a library rounds in between is the coarsest dtype of a sample.
 # In double precision it is that of torch.testing.assert_close: constants that PyTorch rounds to float32 are within it.
@@ -37,7 +37,7 @@ Difference = tuple[str, str] | None  # what torch has and what adjoint has
 
 @dataclass(frozen=True)
 class Finding:
-    """One aspect of one sample that is not right."""
+    """One aspect of one sample that differs."""
 
     entry: str
     aspect: str
@@ -45,13 +45,13 @@ class Finding:
     sample: str
     torch: str
     adjoint: str
-    unmeasured: bool = False  # torch raises where adjoint has an answer
-    judged: str = ""  # what speaks for adjoint, as judge.py says
+    unmeasured: bool = False  # torch raises, and adjoint has a result
+    judged: str = ""  # the calculation that decides for adjoint, by judge.py
 
 
 @dataclass
 class Verdicts:
-    """What was found for one entry."""
+    """The findings for one entry."""
 
     entry: str
     right: Counter[str] = field(default_factory=Counter)  # samples by aspect
@@ -87,7 +87,7 @@ class Trial:
                 self.derivatives()
 
     def both(self, how: Observe) -> tuple[Observation, Observation]:
-        """What torch does and what adjoint does."""
+        """The observations in torch and in adjoint."""
         return observe(how, self.torch, self.sample, self.dtype), observe(how, self.adjoint, self.sample, self.dtype)
 
     def derivatives(self) -> None:
@@ -104,7 +104,7 @@ class Trial:
                 self.note(aspect, (text_of(theirs.error), "has an answer"), unmeasured=True)
 
     def derivative(self, aspect: str, how: Observe, theirs: Observation, ours: Observation) -> None:
-        """Compare one that torch has."""
+        """Compare a derivative that torch has."""
         if how is gradient and records_more(ours, theirs):
             self.note(aspect, ("no gradient is required", "has an answer"), unmeasured=True)
         elif theirs.arrays or ours.arrays or ours.error is not None or theirs.facts != ours.facts:
@@ -121,7 +121,7 @@ class Trial:
             self.verdicts.findings.append(finding)
 
     def judged(self, how: Observe, theirs: Observation, ours: Observation, result: Difference) -> str:
-        """What speaks for adjoint, if there is a difference."""
+        """The calculation that decides for adjoint, if there is a difference."""
         return judge(how, self.torch, self.sample, self.dtype, theirs, ours) if result else ""
 
     def tolerance(self, aspect: str) -> Tolerance:
@@ -132,7 +132,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class Tolerance:
-    """How far apart numbers may be. A derivative at a pole is not finite: which part of it is NaN is left open."""
+    """The allowed distance of numbers. A derivative at a pole is not finite, and any part of it may be NaN."""
 
     slack: float
     floor: float
@@ -204,7 +204,7 @@ def unequal_dtypes(theirs: Observation, ours: Observation) -> Difference:
 
 
 def text_of(error: Exception | None) -> str:
-    """The error's class and the first line of what it says."""
+    """The error's class and the first line of its message."""
     return "" if error is None else shortened(f"{type(error).__name__}: {str(error).strip()}".splitlines()[0])
 
 

@@ -126,7 +126,7 @@ def samples(groups: Mapping[str, Sequence[Score]]) -> list[str]:
 
 
 def explained(scores: Sequence[Score]) -> Iterator[str]:
-    """Each reason, with the entries and the numbers of samples it explains."""
+    """Each reason, with its entries and numbers of samples."""
     for why, findings in by_reason(scores).items():
         names = ", ".join(f"`{name}` {count}" for name, count in sorted(counted(findings).items()))
         yield f"- {why.reason}\n  {len(findings)} samples: {names}."
@@ -140,13 +140,13 @@ def alone(scores: Sequence[Score]) -> str:
 
 
 def behaviour() -> Iterator[str]:
-    """A paragraph for each row of `behaviour.json`: what it is about, what both do, and why adjoint does so."""
+    """A paragraph for each row of `behaviour.json`: the subject, both behaviours, and the reason for adjoint's."""
     for row in json.loads(Path(__file__).with_name("behaviour.json").read_text(encoding="utf-8")):
         yield f"- {row['about']}\n  PyTorch: {row['torch']}\n  adjoint: {row['adjoint']}\n  {row['reason']}"
 
 
 def differing(scores: Sequence[Score]) -> list[str]:
-    """One row for each entry and aspect with differences that nothing explains."""
+    """One row for each entry and aspect with unexplained differences."""
     groups: dict[tuple[Score, str], list[Finding]] = defaultdict(list)
     for score in sorted(scores, key=lambda score: (score.entry.tier, score.entry.family)):
         for finding in score.open:

@@ -1,6 +1,6 @@
-"""What is compared: functions and in-place variants by family and tier, as listed in `entries.json`.
+"""The compared functions and in-place variants, by family and tier (`entries.json`).
 
-Tier 1 is what models and scientific code use, tier 2 the rest that matters, tier 3 the long tail.
+Models and scientific code use the functions of tier 1. Tier 2 has the other important functions, tier 3 the rare ones.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What the names in a sample mean: constructors of inputs, named inputs, and the library's own functions.
+"""The names in samples: constructors of inputs, named inputs, and the library's own functions.
 
-The same sample gets the same numbers in either library: they are drawn in order from a generator seeded by its text.
+A sample gets the same numbers in both libraries. The text of the sample seeds their generator.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ EXTREME = (nan, inf, -inf, 0.0, -0.0, 1.0, -1.0, 0.5, 2.0, -3.0, 1e-30, 700.0)
 
 @dataclass(frozen=True)
 class Dtypes:
-    """The sample's dtype, one that inputs are rounded to before, if any, and whether named inputs are contiguous."""
+    """The dtype of the sample, a dtype for rounding the inputs before, and whether named inputs are contiguous."""
 
     dtype: str
     rounded: str = ""
@@ -34,7 +34,7 @@ class Dtypes:
 
 
 class Inputs:
-    """The constructors that samples call; each result is an input of its own, differentiated where its dtype allows."""
+    """The constructors of samples. Each result is a separate input, with a derivative if its dtype allows it."""
 
     def __init__(self, library: ModuleType, dtypes: Dtypes, seed: str, leaf: Leaf):
         self.library, self.dtype, self.rounded, self.leaf = library, dtypes.dtype, dtypes.rounded, leaf
@@ -99,7 +99,10 @@ class Inputs:
 
 
 def converted(values: Array, imaginary: Array | None, dtype: str) -> Array:
-    """Numbers in NumPy's dtype that becomes the tensor's: both libraries then round once at most, in the same way."""
+    """Numbers in a NumPy dtype that becomes the dtype of the tensor.
+
+    So both libraries round at most once, in the same way.
+    """
     values = np.asarray(values)
     if dtype.startswith("complex"):
         return np.asarray(values + 1j * imaginary if imaginary is not None else values).astype(dtype)
@@ -115,7 +118,7 @@ def converted(values: Array, imaginary: Array | None, dtype: str) -> Array:
 
 
 class Scope:
-    """Evaluates a sample in one library: every name it uses is looked up first, then the expression runs."""
+    """Evaluates a sample in one library. It looks up all names first, then it runs the expression."""
 
     def __init__(self, library: ModuleType, sample: Sample, dtypes: Dtypes, leaf: Leaf):
         self.library, self.dtype, self.contiguous = library, dtypes.dtype, dtypes.contiguous
@@ -124,11 +127,11 @@ class Scope:
         self.call, _, self.comparison = sample.text.partition(" => ")
 
     def result(self) -> Any:
-        """What the call returns."""
+        """The result of the call."""
         return self.value(self.call)
 
     def compared(self, result: Any) -> Any:
-        """What is compared: the result, or what the sample makes of it."""
+        """The compared value: the result, or an expression of the result."""
         self.names["r"] = result
         return self.value(self.comparison) if self.comparison else result
 
@@ -138,7 +141,7 @@ class Scope:
         return eval(compiled(expression), self.names)
 
     def find(self, name: str) -> None:
-        """Put the value of a name where expressions find it."""
+        """Store the value of a name for expressions."""
         if name not in self.names:
             self.names[name] = self.look_up(name)
 

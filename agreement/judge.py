@@ -1,8 +1,8 @@
-"""Who is right where the two differ, decided for each sample by calculation from torch's own results.
+"""Decides which library is right if the two differ, for each sample, by a calculation from torch's own results.
 
-For narrow dtypes these are its results in float64; for derivatives differences of its forward values, or of its
-gradients; for a jvp at a kink its gradient; for a derivative of torch's that is NaN its result, which is a number; for
-strided inputs its results for contiguous ones.
+For narrow dtypes, the calculation uses torch's results in float64. For derivatives, it uses differences of torch's
+values or gradients. For a jvp at a kink, it uses torch's gradient. For a derivative that is NaN in torch, it uses
+torch's result, which is a number. For strided inputs, it uses torch's results for contiguous inputs.
 """
 
 from __future__ import annotations
@@ -55,12 +55,12 @@ class Case:
     ours: Observation
 
     def observed(self, how: Observe, dtype: str = "", rounded: str = "") -> Observation:
-        """What torch does with the same sample otherwise, or the error it raises."""
+        """Another observation of the same sample in torch, or its error."""
         return how(self.torch, self.sample, Dtypes(dtype or self.dtype, rounded))
 
 
 def judge(how: Observe, torch: Library, sample: Sample, dtype: str, theirs: Observation, ours: Observation) -> str:
-    """What speaks for adjoint, a key of JUDGES, or nothing."""
+    """The key of JUDGES that decides for adjoint, or an empty text."""
     case = Case(how, torch, sample, dtype, theirs, ours)
     return "" if ours.error is not None else next((name for name, speaks in JUDGES.items() if holds(speaks, case)), "")
 
@@ -74,7 +74,7 @@ def holds(speaks: Callable[[Case], bool], case: Case) -> bool:
 
 
 def rounds_less(case: Case) -> bool:
-    """Whether adjoint is at least as near as torch to what torch gets from the same inputs in the widest dtype."""
+    """Whether adjoint is at least as near as torch to torch's results for the same inputs in the widest dtype."""
     if case.dtype not in WIDEST:
         return False
     exact = case.observed(case.how, WIDEST[case.dtype], rounded=case.dtype)
@@ -133,7 +133,7 @@ def transposes(case: Case) -> bool:
 
 
 def has_numbers(case: Case) -> bool:
-    """Whether adjoint's derivative is a number where torch's is NaN and its result is not, and else is torch's."""
+    """Whether adjoint's derivative is a number where only torch's derivative is NaN, and equals torch's elsewhere."""
     if case.how is forward:
         return False
     results = [each for each in case.observed(forward).arrays if each is not None]
@@ -195,12 +195,12 @@ def pairing(arrays: Sequence[Array | None], seed: int) -> Array:
 
 
 def product(array: Array, *seed: int) -> float:
-    """The real inner product with what is drawn for an array of this shape."""
+    """The real inner product with the random numbers for an array of this shape."""
     return float(np.sum(np.conj(array) * random_array(array.shape, str(array.dtype), *seed)).real)
 
 
 def displace(torch: Library, tensor: Any, step: float, *seed: int) -> Any:
-    """A tensor some way along the numbers that are drawn for it."""
+    """A tensor plus a step along its random numbers."""
     return tensor + step * torch.random_like(tensor, *seed)
 
 
@@ -211,13 +211,13 @@ def moved_results(torch: Library, sample: Sample, dtypes: Dtypes, step: float) -
 
 
 def moved_functional(torch: Library, sample: Sample, dtypes: Dtypes, step: float) -> list[Array]:
-    """What the gradient is the gradient of: the pairing of results and cotangents."""
+    """The functional of the gradient: the product of results and cotangents."""
     outputs, _, _ = recorded(torch, sample, dtypes, lambda leaf, number: displace(torch, leaf, step, TANGENT, number))
     return [pairing([as_numpy(each) for each in outputs], COTANGENT)]
 
 
 def moved_slope(torch: Library, sample: Sample, dtypes: Dtypes, step: float) -> list[Array]:
-    """What second order is the gradient of, by inputs and cotangents: that functional's slope along random weights."""
+    """The functional of the second order: the slope of the first functional along random weights."""
 
     def at(aside: float) -> float:
         def leaf(tensor: Any, number: int) -> Any:

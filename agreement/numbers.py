@@ -1,4 +1,4 @@
-"""When arrays of numbers agree, and how far apart they are."""
+"""The comparison of arrays of numbers: whether they agree, and their distance."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from .inputs import Array
 
-LARGE = 1e13  # where rounding leaves numbers of poles: 1 / sin(pi * n) ** 2
+LARGE = 1e13  # rounding leaves numbers of this size at poles: 1 / sin(pi * n) ** 2
 SMALLEST_SCALE = 0.1  # inputs are of the order of 1
 
 
@@ -32,7 +32,7 @@ def close(left: Array, right: Array, tolerance: float, poles: bool) -> bool:
 
 
 def with_infinities(values: Array, other: Array) -> Array:
-    """Very large numbers as the infinities that stand in their places in the other array."""
+    """Very large numbers, replaced by the infinities of the other array at the same index."""
     return np.where((np.abs(values) > LARGE) & np.isinf(other) & (np.sign(values) == np.sign(other)), other, values)
 
 
@@ -52,7 +52,7 @@ def where_they_differ(left: Array, right: Array) -> tuple[str, str]:
 
 
 def distance(left: Array, right: Array) -> Array:
-    """How far apart numbers are: 0 for NaN and NaN or for equal infinities, infinity where one alone is such."""
+    """The distance of numbers: 0 for two NaN or equal infinities, infinity if only one is NaN or infinite."""
     wide = np.result_type(left, right, float)
     left, right = left.astype(wide), right.astype(wide)
     finite = np.isfinite(left) & np.isfinite(right)

@@ -1,4 +1,4 @@
-"""What one library does with a sample: its result, gradients, jvp and second order, or the error it raises."""
+"""Observations of a sample in one library: its result, gradients, jvp and second order, or its error."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ class Library:
         self.module.set_num_threads(1)
 
     def random_like(self, like: Any, *seed: int) -> Any:
-        """A tensor of the same shape and dtype with the numbers that are drawn for a seed."""
+        """A tensor of the same shape and dtype with random numbers for a seed."""
         name = dtype_name(like)
         return self.module.tensor(random_array(like.shape, name, *seed)).to(getattr(self.module, name))
 
 
 @dataclass
 class Observation:
-    """What is compared. Arrays stand beside their dtypes' names; None is a gradient that is None."""
+    """The compared values. arrays and dtypes correspond; None is a gradient that is None."""
 
     arrays: list[Array | None] = field(default_factory=list)
     dtypes: list[str] = field(default_factory=list)
@@ -157,7 +157,7 @@ def floating(value: Any) -> Iterator[Any]:
 
 
 def nesting(value: Any) -> str:
-    """Tuples and lists by the names of their classes; what stands in them is not told apart."""
+    """Tuples and lists by the names of their classes, without their members."""
     if isinstance(value, (tuple, list)) and type(value).__name__ != "Size":
         return f"{type(value).__name__}({', '.join(map(nesting, value))})"
     return "tensor" if hasattr(value, "requires_grad") else type(value).__name__

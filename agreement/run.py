@@ -1,4 +1,4 @@
-"""Entries on several processes. One that brings its process down, or hangs, is a finding like others."""
+"""Runs entries in several processes. An entry that ends its process or hangs is a finding, too."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def serve(pipe: Connection) -> None:
 
 @dataclass
 class Worker:
-    """A process and the entry it is at."""
+    """A process and its current entry."""
 
     pipe: Connection
     process: BaseProcess
@@ -90,7 +90,7 @@ def run(
 
 
 def received(worker: Worker) -> Verdicts:
-    """What a worker sends, or that it never will."""
+    """The verdicts of a worker, or a finding if the worker ended or hangs."""
     try:
         if worker.pipe.poll():
             verdicts: Verdicts = worker.pipe.recv()

@@ -1,4 +1,4 @@
-"""From findings to figures: which entries are right in which aspect, and which differences have an explanation."""
+"""The figures of findings: entries that are right by aspect, and differences with an explanation."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from .compare import ASPECTS, Finding, Verdicts
 from .entries import TIERS, Entry, all_entries
 from .judge import SLOPES, WIDEST
 
-#: Which differences count: all; those where no calculation speaks for adjoint; those at ordinary points; those that
-#: nothing explains.
+#: The differences that count: all, those without a calculation in favour of adjoint, those at ordinary points, or the
+#: unexplained ones.
 ALL, JUDGED, ORDINARY, OPEN = "all", "judged", "ordinary", "open"
-#: Inputs with ties, zeros, kinks, numbers that are none, or no elements (`samples/inputs.txt` and the families' own).
+#: Inputs with ties, zeros, kinks, NaN, infinities, or no elements (`samples/inputs.txt` and those of families).
 EDGES = re.compile(
     r"\b(ts|tv|tw|tx|ty|tc|zero|unit|z34|o34|kinks|big|steps|extreme|constant|gaps?|q[2nv]?|e|e04|e30)(_\w+)?\b"
     r"|normal\((\d+, )*0\b"
 )
-FIVE = ("value", "dtype", "gradient", "jvp", "second")  # what makes an entry right altogether
+FIVE = ("value", "dtype", "gradient", "jvp", "second")  # the aspects of an entry that is right altogether
 ALTOGETHER = "all five"
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """A row of `differences.json`: which findings it is about, and the reason. Patterns left out match everything."""
+    """A row of `differences.json`: patterns of findings, and the reason. A missing pattern matches everything."""
 
     reason: str
     entries: tuple[str, ...] = ("*",)  # as in a shell
@@ -74,7 +74,7 @@ def explanation_of(finding: Finding) -> Explanation | None:
 
 
 class Score:
-    """What is known about one entry."""
+    """The results of one entry."""
 
     def __init__(self, verdicts: Verdicts):
         self.entry: Entry = all_entries()[verdicts.entry]
@@ -111,7 +111,7 @@ COUNTS: dict[str, Callable[[Finding], bool]] = {
 
 
 def generalised(findings: Sequence[Finding]) -> Iterator[Finding]:
-    """Finite differences need double precision: what they say of a sample there holds for its narrow dtypes."""
+    """Finite differences need double precision. Their verdict on a sample also holds for its narrow dtypes."""
     confirmed = {(each.aspect, each.sample) for each in findings if each.judged == SLOPES}
     for each in findings:
         narrow = each.dtype in WIDEST and not each.judged and (each.aspect, each.sample) in confirmed
@@ -124,7 +124,7 @@ def parts(aspect: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Ratio:
-    """So many right of so many measured."""
+    """The number of right ones and of measured ones, as text."""
 
     right: int
     measured: int
@@ -134,13 +134,13 @@ class Ratio:
 
 
 def entries_right(scores: Iterable[Score], aspect: str, which: str = ALL) -> Ratio:
-    """How many entries are right in every sample, of those measured."""
+    """The number of measured entries that are right in every sample."""
     measured = [score for score in scores if score.measured(aspect)]
     return Ratio(sum(not score.wrong(aspect, which) for score in measured), len(measured))
 
 
 def samples_right(scores: Sequence[Score], aspect: str) -> Ratio:
-    """How many samples are right."""
+    """The number of samples that are right."""
     measured = sum(score.measured(aspect) for score in scores)
     return Ratio(measured - sum(score.wrong(aspect) for score in scores), measured)
 

@@ -1,4 +1,4 @@
-"""What completion by the tab key offers: names that exist and work, and nothing that was merely imported."""
+"""Completion by the tab key offers names that exist and work, without names that are only imported."""
 
 from __future__ import annotations
 

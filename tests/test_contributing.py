@@ -1,4 +1,4 @@
-"""The commands that CONTRIBUTING shows: each exists, and in a fresh environment each works.
+"""The commands in CONTRIBUTING exist, and each works in a new environment.
 
 ADJOINT_TEST_FRESH=1 runs them in a clone with an environment of its own, which takes the network and some minutes.
 """

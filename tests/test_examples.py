@@ -1,4 +1,4 @@
-"""Each larger example runs, keeps its claims (they assert them), tells something, and is done in time.
+"""Each larger example runs, passes its own assertions, prints something, and ends in time.
 
 `make docs` runs the other ones, of the gallery.
 """

@@ -1,4 +1,4 @@
-"""docs/functions.md says of every public function what was measured of it."""
+"""docs/functions.md has the measurements of every public function."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""No public name of PyTorch is missing without a word: it is there, or in the table of what is left out on purpose."""
+"""Every public name of PyTorch exists, or is in the table of names that are left out on purpose."""
 
 from __future__ import annotations
 

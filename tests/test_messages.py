@@ -1,4 +1,4 @@
-"""What bad arguments are answered with, in the words of PyTorch: expressions, errors, messages (data/messages.json).
+"""The errors for bad arguments, with PyTorch's messages: expressions, errors, messages (data/messages.json).
 
 In the expressions A is adjoint, F its nn.functional, and o(*shape) are ones.
 """

@@ -1,4 +1,4 @@
-"""What a release needs and takes no build: files, versions, entries of the changelog, links of the description.
+"""The parts of a release that need no build: files, versions, entries of the changelog, links of the description.
 
 `make release-check` (scripts/check_release.py) checks the rest.
 """

@@ -1,4 +1,4 @@
-"""`python -m adjoint.selftest` finds what is wrong with an installation, and says how it went."""
+"""`python -m adjoint.selftest` finds the faults of an installation, and prints its result."""
 
 from __future__ import annotations
 

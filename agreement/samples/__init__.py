@@ -84,7 +84,7 @@ class Line:
 
 
 def separated(text: str) -> tuple[str, str]:
-    """The arguments, and what is shown of the result with its arrow."""
+    """The arguments, and the expression of the result with its arrow."""
     arguments, arrow, comparison = text.partition(" => ")
     return arguments.strip(), arrow + comparison
 
@@ -99,7 +99,7 @@ def first_and_rest(arguments: str) -> tuple[str, str]:
 
 @cache
 def names_of(expression: str) -> tuple[str, ...]:
-    """The names that an expression leaves to be looked up, in the order they come."""
+    """The free names of an expression, in their order."""
     tree = list(ast.walk(ast.parse(expression.strip() or "()", mode="eval")))
     nodes = [node for node in tree if isinstance(node, ast.Name)]
     bound = {node.id for node in nodes if isinstance(node.ctx, ast.Store)}
@@ -109,7 +109,7 @@ def names_of(expression: str) -> tuple[str, ...]:
 
 
 def choices(text: str) -> Iterator[str]:
-    """The text once for each combination of its choices {a|b}."""
+    """The text for each combination of its choices {a|b}."""
     parts = CHOICE.split(text)
     for combination in itertools.product(*(part.split("|") for part in parts[1::2])):
         yield "".join(itertools.chain.from_iterable(itertools.zip_longest(parts[::2], combination, fillvalue="")))
@@ -154,7 +154,7 @@ def everything() -> tuple[dict[str, list[Line]], dict[str, str]]:
 
 
 def samples_of(entry: Entry) -> list[Sample]:
-    """The samples of an entry; those of an in-place variant are its function's, besides its own."""
+    """The samples of an entry. An in-place variant also has the samples of its function."""
     lines = everything()[0]
     plain = [line.sample() for line in lines.get(entry.name, ())]
     derived = [line.inplace(entry) for line in lines.get(entry.base, ())] if entry.inplace else []

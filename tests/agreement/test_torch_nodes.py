@@ -1,4 +1,6 @@
-"""Nodes are called, shared and spent as in PyTorch 2.13, and keep what its nodes show: its answers are data.
+"""Nodes have the names, the sharing, the end of life and the saved values of nodes in PyTorch 2.13.
+
+Its answers are data.
 
 tests/data/torch_nodes.json has, for samples of `agreement`, the node of each result as [name, which of the nodes, which
 of its results], whether a second backward pass runs or finds the graph freed, and what the first node shows as _saved_

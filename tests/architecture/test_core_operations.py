@@ -1,4 +1,4 @@
-"""The core knows no operation by name, but for a closed list, and none of the names that PyTorch has given up."""
+"""The core knows no operation by name, except for a closed list, and no name that PyTorch no longer supports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a compiled module says twice, in its .pxd and its .py, is the same: imports, methods and fields of classes."""
+"""The .pxd and the .py of a compiled module agree: imports, methods and fields of classes."""
 
 from __future__ import annotations
 

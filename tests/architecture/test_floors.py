@@ -1,4 +1,4 @@
-"""Imports inside adjoint go to the same floor or down, wherever they stand: module, function or .pxd.
+"""Imports inside adjoint go to the same floor or down, in modules, functions and .pxd files.
 
 Imports under `if TYPE_CHECKING:` are for type checkers alone. They may go up.
 """

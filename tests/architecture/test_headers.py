@@ -1,4 +1,4 @@
-"""C code stands in headers that editors, formatters and sanitizers can read, each with one job and a guard."""
+"""C code is in headers that editors, formatters and sanitizers can read. Each header has one job and a guard."""
 
 from __future__ import annotations
 

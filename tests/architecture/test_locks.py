@@ -1,4 +1,4 @@
-"""Every lock is one that a child process renews."""
+"""A child process renews every lock."""
 
 from __future__ import annotations
 

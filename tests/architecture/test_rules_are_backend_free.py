@@ -1,4 +1,7 @@
-"""A rule runs on the arrays of any backend and on Tensors, so it names none: it is handed its namespace."""
+"""A rule runs on the arrays of any backend and on Tensors.
+
+It gets its namespace as an argument and names no library.
+"""
 
 import ast
 import sys

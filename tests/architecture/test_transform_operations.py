@@ -1,4 +1,4 @@
-"""Transformations know no operation by name, but for a closed list; batch forms stand beside the rules."""
+"""Transformations know no operation by name, except for a closed list. Batch forms are beside the rules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arrays that wait on disk."""
+"""Arrays in files on disk."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Python data becomes; values and messages are PyTorch's."""
+"""The conversion of Python data to arrays. Values and messages are PyTorch's."""
 
 import array
 import warnings

@@ -1,4 +1,4 @@
-"""What counts as an array, and the namespaces of what does not."""
+"""The values that count as arrays, and the namespaces of other values."""
 
 import numpy
 import pytest

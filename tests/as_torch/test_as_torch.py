@@ -1,4 +1,4 @@
-"""adjoint under the name torch: in a process of its own, since the name is that of another library."""
+"""adjoint under the name torch, in separate processes, since the name belongs to another library."""
 
 import json
 import subprocess

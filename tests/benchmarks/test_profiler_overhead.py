@@ -1,4 +1,4 @@
-"""The benchmark of the profiler runs and says what it should; its limit holds with much to spare for busy machines."""
+"""The benchmark of the profiler runs and prints its table. Its limit has a large margin for busy machines."""
 
 import pytest
 

@@ -1,6 +1,6 @@
-"""Boxes of a tracer that is not adjoint's, in adjoint's functions: a TypeError, or what the other tracer makes of it.
+"""Boxes of another tracer in adjoint's functions raise a TypeError, or give the result of the other tracer.
 
-The tracer is made for the test: it has the names of HIPS autograd's and its boxes' manners.
+The tracer is made for the test. It has the names and the behaviour of HIPS autograd's boxes.
 """
 
 from __future__ import annotations

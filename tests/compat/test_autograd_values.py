@@ -1,4 +1,4 @@
-"""Boxes as values: what can be written to, what is lost, what comes in and goes out. HIPS autograd is the model."""
+"""Boxes as values: writes, lost derivatives, arguments and results. HIPS autograd is the model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Budgets of memory in compiled functions: gradients stay, saved bytes keep to the budget, what cannot be is said."""
+"""Budgets of memory in compiled functions: gradients stay, saved bytes meet the budget, misuse raises."""
 
 from __future__ import annotations
 

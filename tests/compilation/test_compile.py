@@ -1,4 +1,4 @@
-"""adjoint.compile: a replay gives what the function gives."""
+"""adjoint.compile: a replay gives the results of the function."""
 
 import gc
 import tracemalloc

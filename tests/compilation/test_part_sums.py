@@ -1,4 +1,4 @@
-"""Cotangents of slices are added where they lie, and are what eager sums give, to the sign of zeros."""
+"""Cotangents of slices are added in place. They equal eager sums, with the signs of zeros."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions in pieces: around a statement that cannot be replayed all is as it is without a recording."""
+"""Functions in pieces: a statement that cannot be replayed runs as without a recording."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs with all that is awkward to record: compiled, they show what they show as they are."""
+"""Programs that are difficult to record: compiled and eager, they give the same observations."""
 
 from __future__ import annotations
 

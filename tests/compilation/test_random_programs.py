@@ -1,4 +1,4 @@
-"""Random programs, compiled, beside the same programs as they are: values, gradients, effects, errors, up to rounding.
+"""Random programs, compiled and eager: they have the same values, gradients, effects and errors, up to rounding.
 
 A program is a list of steps, and a step a few numbers that pick what it does and its operands among the tensors that
 are there: two arguments, two parameters that the function sees, and the results of earlier steps. So Hypothesis can

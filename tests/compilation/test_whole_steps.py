@@ -1,4 +1,4 @@
-"""The programs of the benchmarks as whole steps: compiled, each gives what it gives as it is, call by call."""
+"""The programs of the benchmarks as whole steps: each call gives the same results compiled and eagerly."""
 
 from __future__ import annotations
 

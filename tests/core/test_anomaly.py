@@ -1,4 +1,4 @@
-"""Anomaly mode: which forward operation was it?"""
+"""Anomaly mode: it names the forward operation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arguments that a function does not take are named, by functions that check none of them beforehand."""
+"""Functions that do not check their arguments in advance still name a wrong argument."""
 
 from __future__ import annotations
 

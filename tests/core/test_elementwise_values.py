@@ -1,6 +1,7 @@
-"""The value of an element depends on nothing but the element, in elementwise operations and their derivatives.
+"""In elementwise operations and their derivatives, the value of an element depends only on the element.
 
-Not on how many elements there are, nor on strides and places in memory, neighbours, or the number of threads.
+It does not depend on the number of elements, on strides and places in memory, on neighbours, or on the number of
+threads.
 """
 
 from __future__ import annotations

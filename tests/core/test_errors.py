@@ -1,4 +1,4 @@
-"""What the core says when something is wrong, in PyTorch's words, and that bad input changes nothing."""
+"""The messages of the core's errors are PyTorch's, and bad input changes nothing."""
 
 import contextlib
 import copy

@@ -1,4 +1,4 @@
-"""Inference mode: tensors made in it take no part in recording, and say so where that matters."""
+"""Inference mode: its tensors are not recorded, and raise errors where they cannot be used."""
 
 from __future__ import annotations
 

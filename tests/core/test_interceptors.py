@@ -1,4 +1,4 @@
-"""The chain of interceptors: its order, its places, and what each is asked."""
+"""The chain of interceptors: its order, its places, and the calls of each interceptor."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls that no Python code makes: what would name a line of the user's names none."""
+"""Calls without Python code: messages that usually name a line of the user's code name none."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Locks are held where state that threads share is read and written.
 
-Threads that meet in the wrong moment are rare, so these tests look at the lock itself: was it held meanwhile?
+Threads rarely meet at the wrong moment. So these tests check the lock itself: it must be held during the access.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The table of modes, blocks that change them, and what hooks of a backward pass leave behind."""
+"""The table of modes, the blocks that change them, and the modes after hooks of a backward pass."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nodes as objects: the abstract class, what all of them have, and attributes of the user's on contexts."""
+"""Nodes as objects: the abstract class, the attributes of all nodes, and the user's attributes on contexts."""
 
 import copy
 import pickle

@@ -1,6 +1,6 @@
-"""Operations and backward passes that run as programs give what the plain way gives, to the last bit.
+"""Operations and backward passes that run as programs give the same bits as without programs.
 
-In plain Python there are no programs; what is tested through Tensors holds there too.
+Plain Python has no programs. The tests with Tensors also run there.
 """
 
 import threading

@@ -1,6 +1,6 @@
 """Random programs of views, operations in place, modes and passes, against a model (support/programs_of_views.py).
 
-Hypothesis shortens a failing program by leaving steps out. ADJOINT_PROGRAMS sets how many programs are tried.
+Hypothesis shortens a failing program by removing steps. ADJOINT_PROGRAMS sets the number of programs.
 """
 
 from __future__ import annotations

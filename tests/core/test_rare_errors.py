@@ -1,4 +1,4 @@
-"""Errors that take more than one call to arrive at; those of single calls are in tests/data/messages.json."""
+"""Errors that need more than one call. Those of single calls are in tests/data/messages.json."""
 
 import re
 

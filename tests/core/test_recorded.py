@@ -1,4 +1,4 @@
-"""What nodes keep of their operations, and how they hand it out."""
+"""The values that nodes save for their operations, and the access to them."""
 
 from __future__ import annotations
 

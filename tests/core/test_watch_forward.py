@@ -1,4 +1,4 @@
-"""NaN and infinity caught where they are made; whose zeros made NaN; who freed a graph."""
+"""Errors name the operation that made NaN or infinity, the origin of zeros, and the pass that freed a graph."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The demonstration's jobs: the data are read whole, the targets are met, and a missed target is reported."""
+"""The jobs of the demonstration: the data are complete, the targets are reached, and a missed target is reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gradients averaged over MPI. What needs several ranks starts them itself: `make test-distributed`."""
+"""Gradients averaged over MPI. Tests that need several ranks start them (`make test-distributed`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""autograd.Function: arguments, what ctx is told, the way back and its errors."""
+"""autograd.Function: arguments, calls of ctx, the backward pass and its errors."""
 
 import threading
 import warnings

@@ -1,4 +1,4 @@
-"""Custom functions leave nothing to the garbage collector, and passes inside passes go deep."""
+"""Custom functions make no reference cycles, and nested passes can be deep."""
 
 import gc
 import threading

@@ -1,4 +1,4 @@
-"""What binding attaches to Tensor and to the namespaces: names, operators, reflected and in-place ones, errors."""
+"""The members that binding adds to Tensor and to namespaces: names, operators, reflected and in-place ones, errors."""
 
 import operator
 import re

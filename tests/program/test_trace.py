@@ -1,4 +1,4 @@
-"""What a function does is noted as a form; what cannot be noted is named."""
+"""A function is recorded as a form. An error names the part that cannot be recorded."""
 
 import pickle
 import sys

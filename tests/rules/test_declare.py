@@ -1,4 +1,4 @@
-"""The mechanism that rules are declared with: what is saved, kinds, names, errors."""
+"""The declaration of rules: saved values, kinds, names, errors."""
 
 import re
 from collections.abc import Iterator

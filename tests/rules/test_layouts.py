@@ -1,4 +1,4 @@
-"""Results lie in memory alike in the compiled and in the plain form, however the inputs lie.
+"""Results have the same layout in the compiled and in the plain form, for all layouts of the inputs.
 
 `python test_layouts.py` prints the strides of the results of all rules, as JSON.
 """

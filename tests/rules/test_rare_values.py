@@ -1,4 +1,4 @@
-"""Values and derivatives in cases that few programs meet: numbers of other kinds, nothing left, nothing added."""
+"""Values and derivatives in rare cases: numbers of other kinds, empty results, sums without terms."""
 
 from __future__ import annotations
 

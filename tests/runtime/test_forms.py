@@ -1,4 +1,4 @@
-"""Which form of the compiled modules runs, and what an installation without them says."""
+"""The form of the compiled modules that runs, and the message of an installation without them."""
 
 from __future__ import annotations
 

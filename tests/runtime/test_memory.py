@@ -1,4 +1,4 @@
-"""Memory that is kept for adjoint's own arrays: it is used again, never seen twice, bounded, and given back."""
+"""Reused memory of adjoint's own arrays: it is used again, never by two arrays at once, bounded, and released."""
 
 import threading
 from typing import Any

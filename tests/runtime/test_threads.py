@@ -1,4 +1,4 @@
-"""How many threads share the work on large arrays."""
+"""The number of threads that share the work on large arrays."""
 
 from __future__ import annotations
 

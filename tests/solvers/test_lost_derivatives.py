@@ -1,4 +1,4 @@
-"""Functions that lose the derivative which a solver or transformation takes of them are errors that say so."""
+"""A function that loses the derivative for a solver or a transformation is an error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Solvers in a differentiated function: a solution that would silently be a constant is an error."""
+"""Solvers in a differentiated function: an error replaces a solution that would silently be a constant."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What several tests share: samples of arguments, probes of functions, stand-ins for libraries, known answers."""
+"""Shared parts of tests: samples of arguments, probes of functions, stand-ins for libraries, known answers."""

@@ -1,8 +1,8 @@
-"""Runs a function as it is and compiled, on equal inputs and in equal surroundings, and compares all that can be seen.
+"""Runs a function eagerly and compiled, with equal inputs and surroundings, and compares all observations.
 
-A `Case` makes a function in a `World`, which keeps the parameters that the function sees. Each run has a world of its
-own, so that both start from the same values. What a run shows is a list of named observations; two runs are compared
-observation by observation.
+A `Case` makes a function in a `World`, which has the parameters of the function's closure. Each run has its own world,
+so both runs start with the same values. A run gives a list of named observations. Two runs are compared observation by
+observation.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ FIRST_ROUND, SECOND_ROUND = (0, 1, 2, 1), (0, 1, 2, 0)
 
 
 class World:
-    """The surroundings of one run: random numbers for its inputs, and the Tensors and arrays that the function sees."""
+    """The surroundings of one run: random numbers for its inputs, and the Tensors and arrays of the closure."""
 
     def __init__(self) -> None:
         self.rng = np.random.default_rng(11)
@@ -42,7 +42,7 @@ class World:
         return np.asarray(numbers).astype(dtype)
 
     def keep(self, value: Any) -> Any:
-        """Let a Tensor or an array be compared after each call."""
+        """Compare a Tensor or an array after each call."""
         self.closure.append(value)
         return value
 
@@ -60,11 +60,12 @@ class World:
 
 
 class Case(NamedTuple):
-    """A program: the maker of its function, and what is expected of its recording.
+    """A program: the maker of its function, and the expectations about its recording.
 
-    inputs: the makers of its arguments. recorded: it is replayed; otherwise it runs as it is, with one warning.
-    recordings: so many at most. second: gradients of gradients are compared, too. rounded: why values and gradients
-    may differ in the last bits. between: a change of the surroundings before each call.
+    inputs: the makers of its arguments. recorded: the function is replayed; otherwise it runs eagerly, with one
+    warning. recordings: the largest number of recordings. second: gradients of gradients are compared, too. rounded:
+    the reason why values and gradients may differ in the last bits. between: a change of the surroundings before each
+    call.
     """
 
     make: Callable[[World], Callable[..., Any]]
@@ -101,7 +102,7 @@ def values(*of_calls: Any) -> Input:
 
 
 def changed(make: Input, change: Callable[[Any], Any]) -> Input:
-    """An input that something is done to: a view, a result of an operation."""
+    """An input with a change: a view, or a result of an operation."""
     return lambda world, k: change(make(world, k))
 
 
@@ -116,7 +117,7 @@ class Failure(NamedTuple):
 
 
 def attempt(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """The result of a call, or how it failed."""
+    """The result of a call, or its failure."""
     try:
         return function(*args, **kwargs)
     except Exception as error:
@@ -131,7 +132,7 @@ def numbers_of(value: Any) -> Any:
 
 
 def snapshot(value: Any, strides: bool = True) -> Any:
-    """What is compared of a value; of a gradient not the strides, which depend on how it is computed."""
+    """The compared parts of a value. Strides of gradients are left out, since they depend on the computation."""
     if isinstance(value, Tensor):
         assert type(value._array) is np.ndarray or value.is_cuda, "a recorded array came out"
         array = numbers_of(value)
@@ -162,7 +163,7 @@ def memory(values: list[Any]) -> list[tuple[int, int]]:
 
 
 def observe(case: Case, world: World, function: Callable[..., Any]) -> Iterator[tuple[str, Any]]:
-    """All that can be seen of the calls of a function."""
+    """The observations of the calls of a function."""
     for number, k in enumerate(FIRST_ROUND + SECOND_ROUND):
         where = f"call {number} of input {k}"
         if number < len(FIRST_ROUND):
@@ -181,7 +182,7 @@ def observe(case: Case, world: World, function: Callable[..., Any]) -> Iterator[
 
 
 def after(case: Case, world: World, arguments: list[Any], result: Any) -> Iterator[tuple[str, Any]]:
-    """What can be seen after a call: results, random numbers, memory, gradients."""
+    """The observations after a call: results, random numbers, memory, gradients."""
     leaves, structure = flatten(result) if not isinstance(result, Failure) else ([result], None)
     yield "structure", repr(structure)
     for k, leaf in enumerate(leaves):
@@ -199,7 +200,7 @@ def after(case: Case, world: World, arguments: list[Any], result: Any) -> Iterat
 
 
 def inputs_now(when: str, arguments: list[Any], world: World) -> Iterator[tuple[str, Any]]:
-    """The arguments, and what else the function sees, with their gradients."""
+    """The arguments and the values of the closure, with their gradients."""
     for name, listed in (("argument", arguments), ("seen", world.closure)):
         for k, value in enumerate(listed):
             yield f"{name} {k} {when}", snapshot(value)
@@ -231,7 +232,7 @@ def gradients(case: Case, outputs: list[Any], inputs: list[Any], world: World) -
     again = attempt(adjoint.autograd.backward, outputs, weights)
     yield from several("backward again", again)
     if isinstance(again, Failure):
-        # how far a pass comes before it fails is no promise
+        # it is not defined how far a pass gets before it fails
         for value in inputs:
             if value.is_leaf:
                 value.grad = None
@@ -248,7 +249,7 @@ def several(name: str, result: Any) -> Iterator[tuple[str, Any]]:
 
 
 def observe_writes(case: Case, world: World, function: Callable[..., Any]) -> Iterator[tuple[str, Any]]:
-    """What can be seen after the caller has written to one of the results, for each in turn, and each thrice."""
+    """The observations after the caller has written to a result, for each result in turn, three times each."""
     number, n_results = 0, 1
     while number < 3 * n_results:
         for value in world.closure:
@@ -280,7 +281,7 @@ def _double(tensor: Any) -> None:
 
 
 def _brief(outcome: Any) -> Any:
-    # the rest of the message names the node, which is another one
+    # the rest of the message names the node, which differs
     return (outcome.kind, outcome.text[:60]) if isinstance(outcome, Failure) else outcome
 
 
@@ -323,7 +324,7 @@ def run_compiled(case: Case) -> None:
 def compare(
     case: Case, observe: Callable[..., Iterator[tuple[str, Any]]] = observe, budget: float | None = None
 ) -> tuple[Any, list[str]]:
-    """Run a program both ways; returns the compiled function and the warnings of adjoint.compile.
+    """Run a program both ways. Returns the compiled function and the warnings of adjoint.compile.
 
     budget: for what the compiled function saves.
     """
@@ -339,7 +340,7 @@ def compare(
     for (name, first), (name_too, second) in zip(expected, actual, strict=False):
         assert name == name_too, (name, name_too)
         if case.rounded and is_refused(first) and not is_refused(second):
-            # of equal results the program saves one, which the caller may not have written to
+            # the program saves only one of equal results, and the caller may have modified another one
             continue
         assert same(first, second, bool(case.rounded)), f"{name}: {first!r:.600} but compiled {second!r:.600}"
     assert len(expected) == len(actual)

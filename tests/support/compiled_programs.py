@@ -1,4 +1,4 @@
-"""Programs for `compiled_comparison`: what is awkward to record, a few lines each."""
+"""Programs for `compiled_comparison`: a few lines each, of things that are difficult to record."""
 
 from __future__ import annotations
 
@@ -181,14 +181,14 @@ simple("dataclass", lambda s: Segment(s.end, s.start * 2), changed(MAT, lambda x
 
 
 def writing(name: str, function: Callable[..., Any], *inputs: Input, **expected: Any) -> None:
-    """Enter a function that writes to its arguments; one of a plain argument also with a constant in its place."""
+    """Enter a function that writes to its arguments. A function of a plain argument is also entered with a constant."""
     simple(name, function, *inputs, **{"second": False, **expected})
     if inputs == (PLAIN,) and expected.get("recorded", True):
         simple(f"{name}_to_a_constant", lambda x: on_a_constant(function, x), PLAIN, **{"second": False, **expected})
 
 
 def on_a_constant(function: Callable[..., Any], x: Any) -> Any:
-    """What a function that writes to its argument makes of new numbers."""
+    """The result of a function that writes to its argument, for new numbers."""
     numbers = adjoint.arange(x.numel(), dtype=x.dtype).reshape(x.shape) - 4
     result = function(numbers)
     return numbers * x, result, numbers
@@ -224,7 +224,7 @@ for _name, _base, _view in (
     ("stepped", tensor(6, 4, grad=False), lambda x: x[::2]),
     ("recorded", MAT, lambda x: (x * 1)[:]),
 ):
-    # the argument is a view, and learns of the write when it is asked for its node
+    # the argument is a view; its node is made after the write, when the program reads grad_fn
     writing(
         f"write_history_to_{_name}_view_of_argument",
         lambda x, y: then(x[...].mul_(y), y * 2),
@@ -464,7 +464,7 @@ def captured_with_writes(world: World) -> Any:
 
 
 def _weight(world: World, k: int) -> Any:
-    """The Tensor that the function sees, as an argument."""
+    """The Tensor of the closure, also as an argument."""
     return world.closure[0]
 
 
@@ -568,7 +568,7 @@ def _new_array(world: World, number: int) -> None:
 
 @program(MAT, between=_new_array, recordings=8)
 def captured_array_that_changes(world: World) -> Any:
-    """The function sees a NumPy array, whose values change."""
+    """The closure has a NumPy array whose values change."""
     scale = world.array(4)
     return lambda x: x * adjoint.from_numpy(scale)
 
@@ -910,7 +910,7 @@ simple(
 
 @program(MAT, second=False)
 def gradient_and_copy_of_a_parameter(world: World) -> Callable[..., Any]:
-    """A result has the numbers of a gradient that the function makes."""
+    """A result depends on the numbers of a gradient inside the function."""
     w = world.parameter(3)
 
     def run(x: Any) -> Any:

@@ -11,7 +11,7 @@ _BLOCK = re.compile(r"```python\n(.*?)```", re.S)
 
 
 def program() -> str:
-    """All blocks of the page, each in its own lines, so that messages have the page's line numbers."""
+    """All blocks of the page, each at its own lines, so that messages have the line numbers of the page."""
     text = PAGE.read_text()
     lines = [""] * text.count("\n")
     for block in _BLOCK.finditer(text):
@@ -22,7 +22,7 @@ def program() -> str:
 
 
 def load() -> ModuleType:
-    """The module; what its examples print is left out."""
+    """The module. The output of its examples is dropped."""
     module = ModuleType("engine_page")
     with redirect_stdout(StringIO()):
         exec(compile(program(), str(PAGE), "exec"), module.__dict__)

@@ -1,8 +1,8 @@
-"""One call of every public function: what it is tested and measured on as users see it.
+"""One call of every public function, for the tests and the measurements of the functions that users see.
 
-An entry gets a maker of arguments `x` of one data type and returns the arguments. `x(2, 3)` is an array drawn from
-(-3, 3) or (lo, hi), `x.constant` one that takes no derivative. A name that ends in an underscore is the same call in
-place. What is not an array of the type under test (indices, masks, shapes) is the same for every type.
+An entry gets a maker `x` of arguments of one data type, and returns the arguments. `x(2, 3)` is a random array in (-3,
+3) or (lo, hi), with `constant=True` without a derivative. A name that ends in an underscore means the same call in
+place. Other arguments, such as indices, masks and shapes, are the same for all types.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Argument(NamedTuple):
 
 
 class Maker:
-    """Draws arguments of one data type, the same numbers for each."""
+    """Draws arguments of one data type. The numbers are the same for all types."""
 
     def __init__(self, dtype: adjoint.dtype) -> None:
         self.dtype = dtype
@@ -821,7 +821,7 @@ CALLS: dict[str, Callable[[Maker], Call]] = {
     "zeros_like": lambda x: call(x(3)),
 }
 
-#: Other names of the same functions: their calls are those of the names on the right.
+#: Other names of the same functions. They have the calls of the names on the right.
 ALIASES = {
     "absolute": "abs",
     "adaptive_avg_pool1d": "nn.functional.adaptive_avg_pool1d",
@@ -927,13 +927,14 @@ UP_TO_PHASE = {
     "lobpcg",
 }  # fmt: skip
 
-#: Functions whose derivative is one along a set of arguments only, and what takes any Tensor into that set.
+#: Functions whose derivative holds only within a set of arguments, and the function that takes any Tensor into this
+#: set.
 WITHIN: dict[str, Callable[[Any], Any]] = {
     **dict.fromkeys(
         ["linalg.eigh", "linalg.eigvalsh", "lobpcg", "linalg.cholesky", "linalg.cholesky_ex", "cholesky"],
         lambda a: (a + a.mH) / 2,
     ),
-    # of which a triangle is read, though there is a derivative by the other one too
+    # these read only one triangle, but have a derivative by the other one, too
     **dict.fromkeys(["cholesky_solve", "cholesky_inverse"], lambda a: a.tril()),
     **dict.fromkeys(["ctc_loss", "nn.functional.ctc_loss"], lambda log_probs: log_probs.log_softmax(-1)),
 }
@@ -947,7 +948,7 @@ _CONSTANT = "the result does not depend on the values: no derivative"
 _PLACES = "gives places, as floating-point numbers where the input is: no derivative"
 _CUT = "cuts the graph, as it is meant to"
 
-#: What a function does not do, and why.
+#: The gaps of functions, with the reasons.
 GAPS: dict[str, str] = {
     "masked.argmax": _PLACES, "masked.argmin": _PLACES,
     "allclose": _DATA, "equal": _DATA, "item": _DATA, "broadcast_shapes": "takes shapes, no tensors",

@@ -1,7 +1,7 @@
-"""What a public function can do, measured on its call in function_calls.py: data types, modes, forms.
+"""Measures the data types, modes and forms of a public function, by its call in function_calls.py.
 
-Derivatives count only if they agree with central differences in a random direction, the batch form if it gives what a
-loop gives, the form in place and out= if they give the function's own values.
+Derivatives count only if they agree with central differences in a random direction. The batch form must agree with a
+loop. The form in place and out= must give the values of the function.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ DTYPES = [
 ]  # fmt: skip
 INEXACT = DTYPES[6:]
 
-#: What stands for several data types, where all of them work.
+#: The letters for several data types that all work.
 GROUPS = {
     "b": ("bool",),
     "i": ("uint8", "int8", "int16", "int32", "int64"),
@@ -95,7 +95,7 @@ class Problem:
         return [tensor_of(a) for a in self.leaves]
 
     def run(self, tensors: list[Any], function: Callable[..., Any] | None = None, **more: Any) -> list[Any]:
-        """All tensors that come out, those with a gauge by their absolute values."""
+        """All tensors of the result. Values that are determined up to a phase are replaced by their absolute values."""
         adjoint.manual_seed(0)
         within = function_calls.WITHIN.get(self.name)
         call = self.filled(tensors if within is None else [within(a) for a in tensors])
@@ -290,7 +290,7 @@ def shorthand(dtypes: list[str]) -> str:
 
 
 def is_gap(record: Record) -> bool:
-    """True if a function lacks what users may expect, and a reason has to be given: a derivative, a mode, vmap."""
+    """True if a function lacks a derivative, a mode or vmap that users may expect. Such a gap needs a reason."""
     differentiable = bool(record["gradient"])
     return (
         not record["batch"]
@@ -300,7 +300,7 @@ def is_gap(record: Record) -> bool:
 
 
 def probe(name: str) -> Record:
-    """Data types that work forward and in gradients, and the modes, of one function."""
+    """The data types of one function that work forward and in gradients, and its modes."""
     forwards = [d for d in DTYPES if attempt(lambda d=d: forward(name, d))]
     gradients = [d for d in INEXACT if attempt(lambda d=d: gradient(name, d))]
     record: Record = {"forward": shorthand(forwards), "gradient": shorthand(gradients)}

@@ -1,4 +1,4 @@
-"""Bodies of kernels compiled for the host: each form a loop over contiguous arrays of one length."""
+"""Bodies of kernels compiled for the host, each form as a loop over contiguous arrays of one length."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-#: What the lines below are about. Those of these names that a line has are what it is differentiated by.
+#: The variables of the lines below. Each line is differentiated by the variables in it.
 VALUES: dict[str, Any] = {
     "x": np.array([[0.7, -1.2, 2.3], [1.9, 0.4, -0.6]]),
     "y": np.array([[1.3, 0.8, -0.5], [0.9, -1.7, 2.1]]),
@@ -18,7 +18,7 @@ VALUES: dict[str, Any] = {
     "n": 1.7,
 }
 
-#: Lines of NumPy code by the attribute that they are about; the last part of a line is the result.
+#: Lines of NumPy code by attribute. The last part of a line is the result.
 LINES: dict[str, list[str]] = {
     # what it is
     "shape": ["x.shape", "x * x.shape[0]", "a = x * 1; a.shape = 3, 2; a", "a = x * 1; a.shape = -1; a"],
@@ -285,7 +285,7 @@ LINES |= {
     "__ge__": ["x >= y", "0.7 >= x"],
 }
 
-#: Lines that stop with NumPy's error on plain arrays, too.
+#: Lines that raise NumPy's error, also on plain arrays.
 SAME_ERROR: dict[str, tuple[str, type[Exception]]] = {
     **{f"__{name}__": (f"x {sign} 1.5", TypeError) for name, sign in
        {"and": "&", "or": "|", "xor": "^", "lshift": "<<", "rshift": ">>"}.items()},
@@ -298,7 +298,7 @@ SAME_ERROR: dict[str, tuple[str, type[Exception]]] = {
     "__index__": ("[1, 2][x[0, 0]]", TypeError),
 }  # fmt: skip
 
-#: Lines that need the bytes of the elements, which have no derivative: an error under differentiation alone.
+#: Lines that need the bytes of elements, which have no derivative. They raise only under differentiation.
 BYTES: dict[str, str] = {
     "tobytes": "x.tobytes('F')",
     "tofile": "x.tofile('/dev/null')",
@@ -320,7 +320,7 @@ BYTES: dict[str, str] = {
     "__reduce_ex__": "x.__reduce_ex__(2)[0] is not None",
 }
 
-#: Attributes of ndarray that differentiable arrays do not have, and why.
+#: Attributes of ndarray that differentiable arrays do not have, with the reasons.
 ABSENT: dict[str, str] = {
     "__array_interface__": "NumPy would read the memory through it before it asks __array__",
     "__array_struct__": "NumPy would read the memory through it before it asks __array__",

@@ -20,9 +20,9 @@ def function_of(name: str) -> Any:
     return value
 
 
-#: Functions that NumPy lets others override since 2.4: those before take nothing but arrays.
+#: Functions that others can override since NumPy 2.4. In earlier versions they take only arrays.
 OVERRIDABLE_SINCE_2_4 = {"polynomial.polynomial.polyval2d", "polynomial.polynomial.polygrid2d"}
-#: Functions that NumPy lets no others override: they take Tensors within `adjoint.scipy.patched`.
+#: Functions that others cannot override. They take Tensors within `adjoint.scipy.patched`.
 NEVER_OVERRIDABLE = {"lib.stride_tricks.as_strided"}
 NOT_OVERRIDABLE = NEVER_OVERRIDABLE | (
     OVERRIDABLE_SINCE_2_4 if np.lib.NumpyVersion(np.__version__) < "2.4.0" else set[str]()
@@ -73,7 +73,7 @@ def outcome(sample: Sample, function: Any, source: Source, instead: Any = None) 
 
 
 def check_values(sample: Sample, function: Any, kind: str) -> bool:
-    """Compare a sample with NumPy; False if NumPy itself does not take such numbers."""
+    """Compare a sample with NumPy. Returns False if NumPy itself does not take such numbers."""
     source = Source(kind)
     try:
         expected = outcome(sample, function, source)
@@ -86,7 +86,7 @@ def check_values(sample: Sample, function: Any, kind: str) -> bool:
 def check_gradients(
     sample: Sample, function: Any, kind: str, *, hermitian: bool = False, constant: bool = False
 ) -> bool:
-    """Compare a sample's gradient with central differences; False if no result has one."""
+    """Compare a sample's gradient with central differences. Returns False if no result has one."""
     source = Source(kind)
     try:
         expected = flat(outcome(sample, function, source))

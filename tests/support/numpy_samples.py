@@ -1,7 +1,7 @@
-"""How NumPy's functions are called, for tests of their derivatives through Tensors.
+"""Calls of NumPy's functions, for tests of their derivatives through Tensors.
 
-Each sample is a function of the NumPy function and of a source of arrays. The source hands out arrays, or Tensors in
-their place, in the order in which they are asked for.
+A sample is a function of the NumPy function and of a source of arrays. The source gives arrays, or Tensors in their
+place, in the order of the requests.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Sample = Callable[[Any, Any], Any]
 
 
 class Source:
-    """Draws arrays of one kind of numbers, and hands out what stands in their place when run again."""
+    """Draws arrays of one kind of numbers. In another run it gives other values in their place."""
 
     def __init__(self, kind: str) -> None:
         self.kind = np.dtype(kind)
@@ -32,17 +32,17 @@ class Source:
         return self(*shape, low=0.5, high=2.0)
 
     def apart(self, *shape: int) -> Any:
-        """Numbers in no order, no two of them near each other."""
+        """Numbers in random order, with gaps between them."""
         n = int(np.prod(shape))
         places = np.random.default_rng(n).permutation(n).reshape(shape)
         return self.hand_out((places * 0.37 - n * 0.2 + self.draw(shape, -0.05, 0.05)).astype(self.kind))
 
     def ascending(self, n: int) -> Any:
-        """Numbers in ascending order, some distance from each other."""
+        """Numbers in ascending order, with gaps between them."""
         return self.hand_out((np.arange(n) * 1.3 + self.draw((n,), -0.2, 0.2).real).astype(self.kind))
 
     def hermitian(self, n: int) -> Any:
-        """A positive-definite matrix; only its lower triangle may be asked for derivatives."""
+        """A positive-definite matrix. Only its lower triangle may have derivatives."""
         root = self.draw((n, n), -1, 1).astype(np.result_type(self.kind, np.float32))
         return self.hand_out((root @ root.conj().T + n * np.eye(n)).astype(self.kind))
 
@@ -73,7 +73,7 @@ class Source:
         return self.instead[self.position - 1]
 
     def run(self, sample: Sample, function: Any, instead: list[Any] | None = None) -> Any:
-        """What a sample gives, with other values in the place of the arrays."""
+        """The result of a sample, with other values in place of the arrays."""
         self.position, self.instead = 0, instead
         return sample(function, self)
 

@@ -45,7 +45,7 @@ def kernel(name: str, form: Form, inputs: list[int], outputs: list[int]) -> str:
 
 
 def compile_to_ptx(source: str, architecture: str = "compute_80") -> str:
-    """The PTX of a source. Raises RuntimeError with the compiler's words."""
+    """The PTX of a source. Raises RuntimeError with the message of the compiler."""
     nvrtc: Any = ctypes.CDLL(str(library()))
     program = ctypes.c_void_p()
     nvrtc.nvrtcCreateProgram(ctypes.byref(program), source.encode(), b"forms.cu", 0, None, None)

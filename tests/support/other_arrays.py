@@ -22,7 +22,7 @@ from support import samples
 
 
 class Library(NamedTuple):
-    """How NumPy's arrays become those of a library, and back; `kind` is the type of its arrays."""
+    """The conversions between NumPy's arrays and those of a library. `kind` is the type of its arrays."""
 
     array: Callable[[np.ndarray], Any]
     numpy: Callable[[Any], np.ndarray]
@@ -30,10 +30,10 @@ class Library(NamedTuple):
 
 
 class GapList(NamedTuple):
-    """The rules that do not work on a library's arrays, each with the reason, and the versions that showed it.
+    """The rules that do not work on a library's arrays, with the reasons and the versions of the measurement.
 
-    tests/data/NAME_gaps.json has it. Another version of a library may close a gap, which is no failure: the test says
-    so and is skipped. `make gaps` compares a list with what is installed, entry by entry.
+    The list is in tests/data/NAME_gaps.json. Another version of a library may close a gap. Then the test is skipped
+    with a message. `make gaps` compares each entry of a list with the installed versions.
     """
 
     name: str
@@ -53,7 +53,7 @@ class GapList(NamedTuple):
         self.path(self.name).write_text(json.dumps(record, indent=2) + "\n")
 
     def check(self, library: Library, rule: Rule, every_kind: bool = False) -> None:
-        """Fail if a rule that is no gap does not work; skip, with the reason, if one that is a gap does."""
+        """Fail if a rule does not work and is not in the list. Skip, with the reason, if a rule of the list works."""
         if rule.name in samples.SPARSE:
             pytest.skip("of sparse arrays, whose values are NumPy's")
         failure = failure_of(library, rule, every_kind)
@@ -105,7 +105,7 @@ def compare(library: Library, problem: Problem, rng: np.random.Generator) -> Non
     try:
         expected = problem.pulled(cotangents)
     except RuntimeError as refusal:
-        # of eigenvectors that are determined up to a phase not every function has a gradient
+        # eigenvectors are determined up to a phase, so not every function of them has a gradient
         with pytest.raises(RuntimeError, match=re.escape(str(refusal))):
             grad(ends, leaves, drivers)
         return
@@ -124,7 +124,7 @@ def same(library: Library, tensor: Any, expected: np.ndarray) -> None:
 def failure_of(library: Library, rule: Rule, every_kind: bool = False) -> str | None:
     """The first error that a rule gives on the library's arrays, in one line; None if there is none."""
     rng = np.random.default_rng(0)
-    # what has no derivative may not be defined for complex numbers
+    # an operation without a derivative may not be defined for complex numbers
     kinds = kinds_of(rule) if every_kind and rule.has_derivative else kinds_of(rule)[:1]
     for problem in itertools.chain.from_iterable(problems(rule, kind) for kind in kinds):
         try:

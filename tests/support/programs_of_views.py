@@ -1,11 +1,11 @@
 """Programs of views, operations in place, modes and passes, and a model that has no graph and no aliasing.
 
-The model keeps, for every piece of memory, its values and, for every history of it, the derivative of each element by
-each element of each leaf: a matrix that is carried forward as the program runs. A tensor is an array of places in a
-piece of memory, so that a view is an indexed array of places, and writing to it is writing to those rows. What may not
-be modified, and which tensors lose their history, follows from a few rules, written down here from the documents.
+The model has the values of every piece of memory. For every history of the memory it has the derivatives of each
+element by each element of each leaf, as a matrix that follows the program forward. A tensor is an array of places in a
+piece of memory. A view is an indexed array of places, and a write to it changes those rows. A few rules from the
+documents decide which tensors may not be modified, and which ones lose their history.
 
-A program is a list of steps, and a step a few numbers, which pick the operation and its operands among what is there.
+A program is a list of steps. A step is a few numbers, which select the operation and its operands.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ LARGEST = 24
 
 
 class Refused(Exception):
-    """What the model says may not be done; the text, or one of several, is part of the message of the error to come."""
+    """The model refuses an operation. The message of adjoint's error must contain the text, or one of several texts."""
 
 
 def refusal_of(check: Callable[[], Any]) -> tuple[str, ...]:
-    """What a check refuses, none if it passes."""
+    """The texts of a check that refuses, or an empty tuple."""
     try:
         check()
     except Refused as error:
@@ -39,7 +39,7 @@ def refusal_of(check: Callable[[], Any]) -> tuple[str, ...]:
 
 
 class Memory:
-    """Values, flat, and how often they were written to. guarded: some view of it has an origin."""
+    """Flat values, and the number of writes. guarded: a view of the memory has an origin."""
 
     def __init__(self, values: np.ndarray) -> None:
         self.values = values
@@ -50,8 +50,8 @@ class Memory:
 class History:
     """Derivatives of all elements of a piece of memory by the leaves, one row each, as seen by one family of views.
 
-    needs: what the passes through this history need unchanged, as (memory, version). A part of a base whose elements
-    meet stands there as (memory, SHARED): the cotangent of such a base cannot be split, so passes through it fail.
+    needs: the values that passes through this history need unchanged, as (memory, version). (memory, SHARED) is a part
+    of a base whose elements share memory. The cotangent of such a base cannot be split, so passes through it fail.
     """
 
     def __init__(self, rows: np.ndarray, needs: frozenset[tuple[Memory, int]] = frozenset()) -> None:
@@ -60,11 +60,11 @@ class History:
 
 
 class Model:
-    """A tensor: places in a piece of memory, and what it knows of its history.
+    """A tensor: places in a piece of memory, and its history.
 
-    leaf: requires_grad was switched on. columns: of a leaf, which of the rows' columns are its own. node: an operation
-    was recorded that made it. base, origin: of what it is a view, and why it may not be modified. stamp: the version
-    for which its history holds.
+    leaf: requires_grad was switched on. columns: the columns of the rows that belong to a leaf. node: a recorded
+    operation made it. base: the tensor of which it is a view. origin: the reason why it may not be modified. stamp: the
+    version of its history.
     """
 
     def __init__(self, memory: Memory, index: np.ndarray) -> None:
@@ -85,7 +85,7 @@ class Model:
         return self.leaf or self.node or (self.base is not None and self.base.requires)
 
     def settle(self) -> None:
-        """Let a view take over the history that its base has by now."""
+        """Give a view the current history of its base."""
         if self.base is None or self.stamp == self.memory.version:
             return
         if self.origin is not None and (self.node or self.base.requires):
@@ -93,7 +93,7 @@ class Model:
         self.follow()
 
     def follow(self) -> None:
-        """Take over the history of the base; of one that was taken out of the graph nothing reaches the leaves."""
+        """Take the history of the base. A base that was detached has no path to the leaves."""
         assert self.base is not None
         self.stamp = self.memory.version
         self.node = self.node or self.base.requires
@@ -183,7 +183,7 @@ SMOOTH: dict[str, Smooth] = {
 UNARY = ("neg", "sin", "tanh")
 BINARY = ("add", "sub", "mul")
 NUMBERS = (0.5, -1.0, 2.0)
-#: What is done with a number: the values, and the factor of the derivative.
+#: Operations with a number: their values, and the factor of the derivative.
 WITH_NUMBER: dict[str, tuple[Callable[[Any, float], Any], Callable[[float], float]]] = {
     "add": (lambda x, c: x + c, lambda c: 1.0),
     "mul": (lambda x, c: x * c, lambda c: c),
@@ -262,7 +262,7 @@ class Program:
         if model.columns is None:
             model.columns = slice(self.columns, self.columns + n)
             self.columns += n
-        # one that was a leaf before is the same leaf again
+        # a tensor that was a leaf before becomes the same leaf again
         rows[model.index.reshape(-1), np.arange(COLUMNS)[model.columns]] = 1.0
         model.leaf, model.history = True, History(rows)
         self.tensors[i].requires_grad_()
@@ -276,7 +276,7 @@ class Program:
         self.compare()
 
     def both(self, plan: Callable[[], Callable[[], None]], action: Callable[[], Any]) -> Any:
-        """Run an action that the model allows or refuses; returns what it gave, None if it was refused."""
+        """Run an action that the model allows or refuses. Returns its result, or None if it was refused."""
         commit, refusals = None, ()
         try:
             commit = plan()
@@ -292,7 +292,7 @@ class Program:
         return result
 
     def recorded(self, operands: list[Model]) -> bool:
-        """True if an operation on these is recorded, for which their histories are looked at."""
+        """True if an operation on these is recorded. Then their histories are updated."""
         if not (self.recording and any(operand.requires for operand in operands)):
             return False
         for operand in operands:
@@ -441,7 +441,7 @@ class Program:
         models: list[Model] = []
 
         def plan() -> Callable[[], None]:
-            # a view of a tensor that it may not be looked at is refused as any other operation
+            # a view of a stale tensor is refused, like other operations on it
             view = view_of(model, of_index(model.index), self.recording)
             return lambda: models.append(view)
 
@@ -523,7 +523,7 @@ class Program:
 
     def check_memory(self, target: Model, sources: list[Model]) -> None:
         if self.recording and target.requires:
-            # its history is looked at first
+            # its history is updated first
             target.settle()
         if meet(target.index):
             raise Refused(OVERLAP)
@@ -543,7 +543,7 @@ class Program:
             base.history = History(after, base.needs() | needs)
             base.node, base.leaf = True, False
             if target is not base:
-                # what was modified keeps this history, whatever becomes of the base
+                # the modified tensor keeps this history, even if the base changes later
                 target.follow()
 
     def assign(self, i: int, b: int, c: int) -> None:
@@ -578,7 +578,7 @@ class Program:
                 destination, of_source = target if advanced else part, source is not None and source.requires
                 stale = refusal_of(source.settle) if advanced and source is not None and of_source else ()
                 if stale:
-                    # which of several refusals is told depends on whether the source broadcasts
+                    # which of several errors is raised depends on whether the source broadcasts
                     overlap = refusal_of(lambda: self.check_memory(target, []))
                     raise Refused(*stale, *refusal_of(lambda: may_be_written(destination, of_source)), *overlap)
                 may_be_written(destination, of_source)
@@ -594,7 +594,7 @@ class Program:
             def commit() -> None:
                 self.write(part, values, rows, needs, recorded)
                 if advanced and recorded and target.base is not None:
-                    # the tensor itself is what the operation was told to modify
+                    # the operation modifies the tensor itself
                     target.follow()
 
             return commit
@@ -648,7 +648,7 @@ class Program:
             return
         leaves = [j for j, other in enumerate(self.models) if other.leaf and other.base is None]
         cotangent = np.cos(np.arange(model.index.size) + b).reshape(model.index.shape)
-        # errors that a pass may end with, besides those that keep it from beginning
+        # errors that may end a pass, besides those before its beginning
         texts = [MODIFIED, OVERLAP]
 
         def plan() -> Callable[[], None]:
@@ -684,7 +684,7 @@ class Program:
             if OVERLAP in str(result):
                 assert any(version == SHARED for _, version in needs), result
             elif STALE_VIEW in str(result):
-                # a saved view whose base came to require a gradient: formulas that are recorded ask for its history
+                # the base of a saved view got a gradient later, and recorded formulas need the history of the view
                 assert any(memory.guarded and memory.version for memory, _ in needs), result
             else:
                 assert any(version not in (SHARED, memory.version) for memory, version in needs), result
@@ -697,7 +697,7 @@ class Program:
             np.testing.assert_allclose(actual, expected, rtol=1e-8, atol=1e-10)
 
     def look(self, i: int, b: int, c: int) -> None:
-        """Is it a leaf? The question alone may be refused, and makes histories anew."""
+        """Read is_leaf and grad_fn. This may raise, and it updates histories."""
         model, tensor = self.models[i], self.tensors[i]
 
         def plan() -> Callable[[], None]:
@@ -709,7 +709,7 @@ class Program:
             assert result[0] is (not model.node) and (result[1] is None) is (not model.node)
 
     def compare(self) -> None:
-        """Everything that can be seen of all tensors without asking for their history."""
+        """Compare all properties of all tensors that do not need their history."""
         for model, tensor in zip(self.models, self.tensors, strict=True):
             np.testing.assert_allclose(tensor.detach().numpy(), model.values, rtol=1e-9, atol=1e-12)
             assert tensor._version == model.memory.version
@@ -723,7 +723,7 @@ View = tuple[str, Callable[[np.ndarray], np.ndarray], Callable[[Any], Any]]
 
 
 def views(model: Model, c: int) -> list[View]:
-    """The views that a tensor of this shape has, on places and on tensors."""
+    """The views of a tensor of this shape, on places and on tensors."""
     shape = model.index.shape
     choices: list[View] = [("alias", lambda x: x[...], lambda x: x[...])]
     if len(shape) < 3:

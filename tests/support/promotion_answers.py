@@ -1,4 +1,4 @@
-"""What dtypes promote to: PyTorch's answers of tests/arrays/data/promotion.json, and the standard's where it has none.
+"""The promotion of dtypes: PyTorch's answers (tests/arrays/data/promotion.json), or else those of the standard.
 
 PyTorch refuses uint16, uint32 and uint64 with other integers, truth values and complex numbers. With integers the array
 API standard's rule is NumPy's, except that it has none for uint64 with a signed integer; truth values and complex

@@ -1,7 +1,7 @@
-"""The choice of tests for the quick round (`pytest --quick`, `make quick`): the same ones each time.
+"""Selects the tests of the quick round (`pytest --quick`, `make quick`), the same ones each time.
 
-A parametrised test keeps evenly spread cases, so that every test function runs. The marker `quick(cases)` gives the
-number where CASES is too many for the time that they take, or too few for the faults that they find.
+A parametrised test keeps evenly spread cases, so every test function runs. The marker `quick(cases)` sets another
+number if CASES takes too long, or finds too few faults.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from typing import TypeVar
 
 import pytest
 
-#: How many cases of a parametrised test run, unless its marker says otherwise.
+#: The number of cases of a parametrised test without a marker.
 CASES = 4
-#: These run as a whole.
+#: Tests that run with all cases.
 WHOLE = ("tests/architecture/",)
 T = TypeVar("T")
 
@@ -28,7 +28,7 @@ def function_of(node: str) -> str:
 
 
 def cases_of(item: pytest.Item) -> int | None:
-    """How many cases the quick round takes of a test: the argument of its marker, None without one."""
+    """The number of cases of a test in the quick round: the argument of its marker, or None."""
     if item.get_closest_marker("slow") is not None:
         return 0
     marker = item.get_closest_marker("quick")

@@ -1,8 +1,8 @@
-"""A stand-in for CuPy on machines without a GPU: NumPy's arithmetic behind CuPy's manners.
+"""A stand-in for CuPy on machines without a GPU: NumPy's arithmetic behind CuPy's interface.
 
-Its arrays are no NumPy arrays, do not become such unless asked by get(), do not meet NumPy's in one operation, and have
-the names that CuPy has and no others (tests/data/cupy_names.json). So what runs on it asks CuPy for nothing that is not
-there. Whether CuPy computes the same, and how fast, only a GPU can tell: see benchmarks/gpu.md.
+Its arrays are not NumPy arrays. Only get() converts them. They refuse NumPy arrays as operands. They have only CuPy's
+names (tests/data/cupy_names.json). So code that runs on the stand-in uses only existing names of CuPy. Only a GPU can
+show whether CuPy computes the same, and how fast: see benchmarks/gpu.md.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from typing import Any
 
 import numpy
 
-#: For each of CuPy's modules, and for its arrays, the names with their parameters, which are None where not known.
+#: The names of CuPy's modules and arrays, with their parameters. None for unknown parameters.
 NAMES: dict[str, Any] = json.loads((Path(__file__).parents[1] / "data" / "cupy_names.json").read_text())
-# what CuPy gives out as Python's or NumPy's own objects
+# names for which CuPy has Python's or NumPy's own objects
 _AS_IN_NUMPY = ("dtype", "generic", "number", "integer", "floating", "newaxis", "inf", "nan", "pi", "e", "errstate")
 
 
 class ndarray:
-    """An array that pretends to lie on a device."""
+    """An array that pretends to be on a device."""
 
     def __init__(self, shape: Any, dtype: Any = None, memptr: Any = None, strides: Any = None) -> None:
         if isinstance(shape, numpy.ndarray):
@@ -47,7 +47,7 @@ class ndarray:
 
     @property
     def device(self) -> Any:
-        """The device that the array pretends to lie on."""
+        """The device of the array, which is only simulated."""
         return Device(0)
 
     @property
@@ -159,7 +159,7 @@ def given_out(value: Any) -> Any:
         return ndarray(numpy.asarray(value))
     if isinstance(value, numpy.ndarray):
         if value.base is not None and getattr(value.base, "flags", value.flags).writeable:
-            value.flags.writeable = True  # CuPy has no views that cannot be written
+            value.flags.writeable = True  # CuPy has no read-only views
         return ndarray(value)
     if isinstance(value, (tuple, list)) and any(isinstance(item, (numpy.ndarray, numpy.generic)) for item in value):
         parts = [given_out(item) for item in value]
@@ -237,7 +237,7 @@ class Event:
 
 
 class Stream:
-    """A stream that notes what is asked of it."""
+    """A stream that notes its calls."""
 
     null: Stream
 
@@ -282,7 +282,7 @@ class Stream:
 
 
 class Graph:
-    """A graph that notes when it is launched."""
+    """A graph that notes its launches."""
 
     def launch(self, stream: Stream | None = None) -> None:
         """Nothing was captured."""
@@ -306,12 +306,12 @@ def using_allocator(allocator: Any = None) -> Iterator[None]:
 
 Stream.null = Stream()
 _streams = [Stream.null]
-#: What was asked of devices and streams.
+#: The calls of devices and streams.
 CALLS: list[str] = []
 
 
 class ElementwiseKernel:
-    """A kernel of adjoint's: NumPy computes the form that its body was printed from."""
+    """A kernel of adjoint's. NumPy computes the form of its body."""
 
     def __init__(self, in_params: str, out_params: str, operation: str, name: str = "kernel") -> None:
         from adjoint.program.device import FORMS
@@ -384,7 +384,7 @@ class RuntimeProblem(Exception):
 
 def _asarray(value: Any, dtype: Any = None, order: Any = None, *, copy: bool | None = None) -> Any:
     if not isinstance(value, ndarray):
-        return ndarray(numpy.array(value, dtype, order=order))  # what comes from the host is copied
+        return ndarray(numpy.array(value, dtype, order=order))  # values from the host are copied
     array = numpy.asarray(value._host, dtype, order, copy=copy)
     return value if array is value._host else ndarray(array)
 
@@ -454,7 +454,7 @@ _SCATTERS = {"add": "add", "max": "maximum", "min": "minimum"}
 
 @contextlib.contextmanager
 def installed() -> Iterator[types.ModuleType]:
-    """The stand-in under CuPy's name, for a block; not where CuPy itself has been imported."""
+    """A block with the stand-in under CuPy's name. It raises if CuPy itself is imported."""
     from adjoint.arrays import namespace, size
     from adjoint.program import device
     from adjoint.program.fused import reset_programs

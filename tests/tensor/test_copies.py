@@ -1,4 +1,4 @@
-"""Public functions are pickled and copied by their names; copies of tensors lie in memory as the tensors do."""
+"""Public functions are pickled and copied by their names. Copies of tensors have the layout of the tensors."""
 
 from __future__ import annotations
 

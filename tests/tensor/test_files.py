@@ -1,4 +1,4 @@
-"""save() and load(): what is written comes back, and nothing that a file brings with it is run."""
+"""save() and load(): stored values come back, and loading a file runs no code of it."""
 
 import codecs
 import collections

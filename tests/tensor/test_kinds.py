@@ -1,4 +1,4 @@
-"""What kinds of tensors there are."""
+"""The kinds of tensors."""
 
 import re
 

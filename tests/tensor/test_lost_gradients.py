@@ -1,4 +1,4 @@
-"""No function drops the gradient of an argument without a word: its floating results require one, or it raises."""
+"""No function drops the gradient of an argument silently: its floating results require one, or it raises."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Subclasses of Tensor: results are of the most derived class among the arguments, or what the class says."""
+"""Subclasses of Tensor: results have the most derived class among the arguments, or the one that the class selects."""
 
 from collections.abc import Callable
 from typing import Any

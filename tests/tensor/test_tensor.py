@@ -1,4 +1,4 @@
-"""What tensor/tensor.py itself defines: attributes, Python's protocols, conversions, the graph's switches.
+"""The definitions of tensor/tensor.py: attributes, Python's protocols, conversions, switches of the graph.
 
 Expected values and messages are those that PyTorch 2.13 gives for the same calls.
 """

@@ -1,4 +1,4 @@
-"""Files that were made to do harm: nothing in them runs or is followed, and each is one clear error (SECURITY.md)."""
+"""Malicious files: loading runs none of their code, and each file is one clear error (SECURITY.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""make_tensor: what it draws lies between the bounds, and in memory as asked."""
+"""make_tensor: its numbers are between the bounds, and its layout is the requested one."""
 
 import numpy
 import pytest

@@ -1,4 +1,4 @@
-"""Checkpoints: the same gradients, less memory, and errors that name what differed."""
+"""Checkpoints: the same gradients, less memory, and errors that name the difference."""
 
 from __future__ import annotations
 

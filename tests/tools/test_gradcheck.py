@@ -1,4 +1,4 @@
-"""gradcheck and gradgradcheck: arguments, messages, what they leave as it was, and how they get exact differences."""
+"""gradcheck and gradgradcheck: arguments, messages, unchanged state, and exact differences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What gradcheck says of gradients for cotangents of zeros, which must be zeros like the inputs."""
+"""Messages of gradcheck about gradients for zero cotangents, which must be zeros like the inputs."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Drawings of graphs and lists of what they keep."""
+"""Drawings of graphs, and lists of their saved tensors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""gradcheck and gradgradcheck find faults that are planted in derivatives, and say what they look like."""
+"""gradcheck and gradgradcheck find planted faults in derivatives, and describe them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What goes into and gets out of differentiated functions other than as arguments and results."""
+"""Tensors that enter and leave differentiated functions in other ways than as arguments and results."""
 
 from __future__ import annotations
 

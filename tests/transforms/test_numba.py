@@ -1,4 +1,4 @@
-"""Functions that numba has compiled: `adjoint.custom` gives them derivatives, and none is lost without."""
+"""Functions compiled by numba: `adjoint.custom` gives them derivatives, and without it they raise an error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Objects as functions of their parameters, patterns of axes, and what looks behind transforms."""
+"""Objects as functions of their parameters, patterns of axes, and functions that unwrap tensors of transforms."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""vmap: where batch axes go in and come out, what it refuses, randomness, in-place operations, and derivatives."""
+"""vmap: batch axes of arguments and results, refusals, randomness, in-place operations, and derivatives."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The short form of `make accuracy`: 40 points of each function, and what it takes for a fault."""
+"""The short form of `make accuracy`: 40 points of each function, and the definition of a fault."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures of the commands in trust: how they are written, and that the page shows those that are stored."""
+"""Figures of the commands in trust: they are written, and the page shows the stored ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The short form of `make fuzz`; its faults are reported, carried out again, and forgotten when they are mended."""
+"""The short form of `make fuzz`. Its faults are reported, repeated, and removed when they are corrected."""
 
 from __future__ import annotations
 

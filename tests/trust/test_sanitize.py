@@ -1,4 +1,4 @@
-"""make sanitize: its parts find what they look for, faults planted in a module of their own."""
+"""make sanitize: its parts find the faults that are planted in a separate module."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The short form of `make soak`: each loop for some steps, and memory that fails here and there."""
+"""The short form of `make soak`: each loop for some steps, and some allocations that fail."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The short form of `make threads`: each scenario some times; ADJOINT_REPEATS=200 for a long round."""
+"""The short form of `make threads`: each scenario a few times. ADJOINT_REPEATS=200 makes a long round."""
 
 from __future__ import annotations
 

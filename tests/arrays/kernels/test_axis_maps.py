@@ -1,4 +1,4 @@
-"""Linear maps along axes: the loop in C gives what passes over whole arrays give, to the last bit."""
+"""Linear maps along axes: the loop in C and passes over whole arrays give the same bits."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Arrays are compared by loops as NumPy compares them."""
+"""Loops compare arrays in the same way as NumPy."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""NumPy's loops of LAPACK: they give what numpy.linalg gives, to the last bit, or None."""
+"""NumPy's loops of LAPACK: they give the bits of numpy.linalg, or None."""
 
 import numpy as np
 import pytest

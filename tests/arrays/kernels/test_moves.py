@@ -1,4 +1,4 @@
-"""Moves of arrays in C beside the kernels and formulas that they take the place of."""
+"""Moves of arrays in C, compared with the kernels and formulas that they replace."""
 
 from __future__ import annotations
 

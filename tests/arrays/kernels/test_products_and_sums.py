@@ -1,6 +1,6 @@
-"""Native kernels give what the kernels and formulas that they belong to give, to the last bit, or None.
+"""Native kernels give the bits of the kernels and formulas that they replace, or None.
 
-In plain Python there are no native kernels; what is tested through Tensors holds there too.
+Plain Python has no native kernels. The tests with Tensors also run there.
 """
 
 import itertools

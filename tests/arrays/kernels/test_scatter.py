@@ -1,4 +1,4 @@
-"""Elements and rows are added where they belong; places outside are refused."""
+"""Elements and rows are added at the right places. Places outside are refused."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Ufuncs with loops of our own against the ufuncs in whose place they stand."""
+"""Ufuncs with our own loops, compared with the ufuncs that they replace."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tensors over CuPy's arrays. Where there is no GPU a stand-in shows what is asked for, not how it runs."""
+"""Tensors over CuPy's arrays. Without a GPU, a stand-in shows the calls, but not their speed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions that stand in NumPy's place, against NumPy's own."""
+"""Functions that replace NumPy's, compared with NumPy's."""
 
 from __future__ import annotations
 

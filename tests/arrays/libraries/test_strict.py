@@ -1,6 +1,6 @@
-"""Tensors over array-api-strict's arrays, which have what the standard asks for and nothing else.
+"""Tensors over array-api-strict's arrays, which have only the functions of the standard.
 
-That a rule gives NumPy's results and gradients on them proves that it leans on no library's own ways.
+A rule that gives NumPy's results and gradients on them uses no special functions of a library.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Arguments on which every declared rule is tested: derived from its kind and signature, or given by a family's file.
+"""Arguments for the tests of every declared rule, derived from its kind and signature, or from the file of a family.
 
-A sample maps parameter names to a `Draw` (an array drawn at random), a constant array, a list of such for a sequence,
-or a plain value. Parameters that it does not mention have their defaults. The modules of this package are the families;
-each may define tables and sets under the names that are gathered below.
+A sample maps names of parameters to a `Draw` (a random array), a constant array, a list of these for a sequence, or a
+plain value. Other parameters have their defaults. The modules of this package are the families. Each may define tables
+and sets under the names below.
 """
 
 from __future__ import annotations
@@ -53,14 +53,14 @@ REAL_ONLY = names("REAL_ONLY")
 COMPLEX_ONLY = names("COMPLEX_ONLY")
 #: Operations on sparse arrays: the tests of dense ones do not apply, but those of tests/sparse_matrices.
 SPARSE = names("SPARSE")
-#: Operations whose derivative is one along a set of inputs only, and what takes any Tensor into that set.
+#: Operations whose derivative holds only within a set of inputs, and the function that takes any Tensor into this set.
 WITHIN: dict[str, Callable[[Any], Any]] = table("WITHIN")
 #: Operations whose result must fit into the first input, which therefore has a batch axis whenever another one has.
 WRITTEN_INTO = {"copy", "fill"}
 
 
 def samples_of(rule: Rule) -> list[Sample]:
-    """All samples of a rule; none if no one says how to fill its parameters."""
+    """All samples of a rule. An empty list if its parameters have no source."""
     if rule.name in SAMPLES:
         return SAMPLES[rule.name]
     return [*derived(rule), *MORE.get(rule.name, ())]

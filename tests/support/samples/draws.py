@@ -1,4 +1,4 @@
-"""Arrays drawn at random, and what samples are written with."""
+"""Random arrays, and the parts of samples."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def well_conditioned(a: np.ndarray) -> np.ndarray:
 
 
 def hermitian_part(a: Any) -> Any:
-    """Of a Tensor, for operations that take their input to be Hermitian."""
+    """The Hermitian part of a Tensor, for operations that assume Hermitian inputs."""
     return (a + a.mH) / 2
 
 

@@ -11,7 +11,7 @@ SIGNAL, IMAGE, EVEN = draw(5), draw(2, 3, 4), draw(2, 6)
 
 
 def half(*shape: int) -> Draw:
-    """Half a spectrum; what the transforms drop, the imaginary part of the frequency 0, may be anything."""
+    """Half a spectrum. The imaginary part at the frequency 0 may have any value, since the transforms drop it."""
     return draw(*shape)
 
 

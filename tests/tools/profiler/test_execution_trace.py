@@ -1,4 +1,4 @@
-"""Execution traces: operations with what they were given and gave, each inside the one that called it."""
+"""Execution traces: operations with their arguments and results, each inside its caller."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Memory by what it is held for, and the lines that hold it at the peaks."""
+"""Memory by its purpose, and the lines that hold it at the peaks."""
 
 import gzip
 import json

@@ -1,4 +1,4 @@
-"""What becomes an event and under which name: functions, creation, formulas of backward passes, custom functions."""
+"""The events and their names: functions, creation, formulas of backward passes, custom functions."""
 
 import numpy as np
 import pytest

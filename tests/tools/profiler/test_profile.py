@@ -1,4 +1,4 @@
-"""What a profiler notes: operations, nodes of backward passes, labels, shapes, lines, memory."""
+"""The records of a profiler: operations, nodes of backward passes, labels, shapes, lines, memory."""
 
 import threading
 import warnings
