@@ -145,13 +145,13 @@ def check_names(module: Any, values: Tensors, members: Tensors) -> None:
         raise RuntimeError(f"Error(s) in reparametrizing for {type(module).__name__}:" + "".join(lines))
 
 
-def check_value(name: str, place: tuple[Any, str], value: Any) -> None:
-    """Raise an error unless a value may replace the attribute at a place, as `_owner` gives it."""
+def check_value(name: str, owner: tuple[Any, str], value: Any) -> None:
+    """Raise an error unless a value may replace an attribute; `_owner` gives its owner and name."""
     if name == "":
         raise KeyError('tensor name can\'t be empty string ""')
     if value is not None and not isinstance(value, TensorBase):
         raise TypeError(f"{value} is not an instance of adjoint.Tensor")
-    before = getattr(*place, None)
+    before = getattr(*owner, None)
     if before is not None and not isinstance(before, TensorBase):
         raise TypeError(f"attribute `{name}`: {before} is not an instance of adjoint.Tensor")
 
