@@ -1,9 +1,9 @@
-"""Open every page that was built in headless Chromium, wide and narrow, from file://.
+"""Opens every page of the site in headless Chromium, wide and narrow, from file://.
 
     python docs/_extensions/check_in_browser.py build/docs [--screenshots FOLDER]
 
-A page must have no errors in the console, be no wider than the window, and load its pictures. Text must stand out from
-what is behind it (WCAG's ratio of 4.5, of 3 for large text), on light and dark pages. The search must find `tanh`.
+A page must have no errors in the console, must not be wider than the window, and must load its pictures. Text must have
+enough contrast (WCAG's ratio of 4.5, of 3 for large text) on light and dark pages. The search must find `tanh`.
 """
 
 import argparse
@@ -18,11 +18,11 @@ from playwright.sync_api import Browser, Page, sync_playwright
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 SIZES = {"wide": (1280, 900), "narrow": (390, 844)}
 MODES = ("light", "dark")
-#: Pages of which pictures are taken: one of each kind.
+#: The pages of the screenshots, one of each kind.
 KINDS = ("index", "first-minutes", "numpy-and-torch", "guides/index", "guides/from-pytorch", "guides/sharp-bits")
 KINDS += ("gallery/index", "gallery/statistics/plot_kalman", "gallery/physics/plot_lens", "reference/index")
 KINDS += ("reference/names/adjoint.linalg", "how-it-works/index", "engine", "benchmarks", "errors/index", "glossary")
-#: How far the content is wider than the window.
+#: The number of pixels by which the content is wider than the window.
 OVERFLOW = "document.documentElement.scrollWidth - window.innerWidth"
 BROKEN = "[...document.images].filter(i => i.loading !== 'lazy' && !(i.complete && i.naturalWidth)).map(i => i.src)"
 #: Elements with text whose contrast is too small: text, ratio.
@@ -93,7 +93,7 @@ def show(page: Page, mode: str) -> None:
 
 
 def check_contrast(page: Page) -> list[str]:
-    """Texts of the page that do not stand out from what is behind them."""
+    """Texts of the page without enough contrast."""
     faults = []
     for mode in MODES:
         show(page, mode)

@@ -1,4 +1,4 @@
-"""Check the pages that were built: links lead to files and anchors, and nothing is loaded from another host.
+"""Checks the pages of the site: links lead to files and anchors, and pages load nothing from another host.
 
 python docs/_extensions/check_site.py build/docs
 """
@@ -9,14 +9,14 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-#: Attributes by which a page loads something at once, without a click.
+#: Attributes that load something without a click.
 LOADED = {("script", "src"), ("img", "src"), ("iframe", "src"), ("source", "src"), ("video", "src")}
 #: Links of the head that browsers load; others (canonical, search) only name an address.
 SHEETS = {"stylesheet", "preload", "modulepreload", "icon", "shortcut icon"}
 
 
 class Page(HTMLParser):
-    """What a page refers to, and its anchors."""
+    """The references of a page, and its anchors."""
 
     def __init__(self, text: str) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Formulas as MathML, which browsers draw themselves: no script and no fonts of another host."""
+"""Formulas as MathML. Browsers draw it without a script and without fonts of another host."""
 
 from typing import Any
 

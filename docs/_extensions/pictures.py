@@ -1,8 +1,8 @@
-"""How the gallery's pictures look: on white, which both the light and the dark pages show behind them."""
+"""The style of the gallery's pictures: a white background, on light and on dark pages."""
 
 from typing import Any
 
-#: Colours that differ in lightness, too, so that they can be told apart in grey.
+#: Colours that also differ in lightness, so that they differ in grey.
 COLOURS = ["#0b5fa5", "#d1601f", "#2a8c4a", "#8e44ad", "#b8860b", "#444444"]
 
 

@@ -1,6 +1,6 @@
 """The reference: an entry for every public name, made from its docstring, on a page for each module or family.
 
-`entries()` needs no Sphinx, so that the tests can ask it whether a name is missing.
+`entries()` does not need Sphinx, so the tests use it to find missing names.
 """
 
 import importlib
@@ -26,13 +26,13 @@ NUMPY = "https://numpy.org/doc/stable/reference/generated"
 LISTED = json.loads((ROOT / "tests" / "data" / "public_names.json").read_text())
 #: Public modules that no other one has as an attribute.
 ALONE = ("adjoint.compat.autograd",)
-#: The spaces whose names are spread over a page for each family.
+#: The spaces with a page for each family.
 SPREAD = ("adjoint", "adjoint.Tensor", "adjoint.nn.functional")
 HEADINGS = ("Args", "Returns", "Raises", "Attributes", "Shapes", "Dtypes", "Yields", "Warns")
 
 
 class Entry(NamedTuple):
-    """A public name, the page that has it, and what it stands for."""
+    """A public name, its page, and its value."""
 
     space: str
     name: str
@@ -46,7 +46,7 @@ class Entry(NamedTuple):
 
 
 def spaces() -> dict[str, list[str]]:
-    """The public modules and classes, and their names; modules that only repeat names of others are left out."""
+    """The public modules and classes, and their names, without modules that only repeat names of others."""
     lists = dict(LISTED)
     ids = {id(getattr(attribute(space), name)) for space, names in lists.items() for name in names}
     alone = [(name, importlib.import_module(name)) for name in ALONE]
@@ -72,7 +72,7 @@ def public_names(module: ModuleType) -> list[str]:
 
 
 def attribute(full: str) -> Any:
-    """What a dotted name below adjoint stands for."""
+    """The value of a dotted name below adjoint."""
     value: Any = adjoint
     path = "adjoint"
     for part in full.split(".")[1:]:
@@ -124,7 +124,7 @@ def slug(title: str) -> str:
 
 
 def escaped(text: str) -> str:
-    """Text of a docstring, with `code` as code and everything else as it stands."""
+    """Text of a docstring, with `code` as code and all other text unchanged."""
     parts = re.split(r"``?([^`\n]+?)``?", text)
     return "".join(
         f"\\ ``{part.strip()}``\\ " if k % 2 else re.sub(r"([*_|`<>\\])", r"\\\1", part) for k, part in enumerate(parts)
@@ -248,7 +248,7 @@ def lines_of(entry: Entry) -> list[str]:
         link = f"See :doc:`{target} <{target}>`." if (FOLDER / f"{target}.rst") in PAGES else ""
         return [f".. py:data:: {full}", "", *indented([first, "", link, ""])]
     doc = str(value.__doc__ or "")
-    if is_foreign(value, doc):  # help of another library, which its own site shows better
+    if is_foreign(value, doc):  # help of another library, which is on its own site
         paragraphs = [p for p in doc.strip().split("\n\n") if not p.startswith((f"{entry.name}(", ".. "))]
         link = [f"NumPy: numpy.{entry.name}"] if entry.space == "adjoint.numpy" else []
         doc = "\n\n".join([*paragraphs[:1], *link])
@@ -294,7 +294,7 @@ def members(value: type, full: str) -> list[str]:
     return text
 
 
-#: The pages that the last call of `write` made.
+#: The pages of the last call of `write`.
 PAGES: set[Path] = set()
 
 

@@ -1,4 +1,4 @@
-"""What the site takes from the rest of the repository: the pages about errors, and links to files."""
+"""The parts of the site from the rest of the repository: the pages about errors, and links to files."""
 
 import os
 import re
@@ -15,7 +15,7 @@ ROOT = DOCS.parent
 SOURCE = "https://github.com/adjoint-autograd/adjoint/blob/main"
 #: The pages that `adjoint.explain` prints are part of the package; the site shows them as errors/*.html.
 ERROR_PAGES = ROOT / "src" / "adjoint" / "tools" / "error_pages"
-#: Pages of the site whose texts stand beside the code that they are about.
+#: Pages of the site whose texts are beside their code.
 ELSEWHERE = {
     "how-it-works/repository/core.md": "src/adjoint/core/README.md",
     "how-it-works/repository/programs.md": "src/adjoint/program/README.md",
@@ -28,12 +28,12 @@ ELSEWHERE = {
     "how-it-works/repository/agreement.md": "agreement/README.md",
     "how-it-works/repository/changelog.md": "CHANGELOG.md",
 }
-#: Where texts were read from, by the place where the site has them.
+#: The sources of texts, by their places in the site.
 ORIGINS = {DOCS / page: ROOT / file for page, file in ELSEWHERE.items()}
 
 
 def copy_pages(app: Sphinx) -> None:
-    """Put the pages about errors, and those that stand beside code, below docs/, where Sphinx reads."""
+    """Copy the pages about errors and the pages beside code to docs/, for Sphinx."""
     target = DOCS / "errors"
     shutil.rmtree(target, ignore_errors=True)
     shutil.copytree(ERROR_PAGES, target)

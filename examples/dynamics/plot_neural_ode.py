@@ -2,9 +2,8 @@
 A neural network as a law of motion
 ===================================
 
-Points of a spiral are given, and the law that moves them is not. A small network takes the place of the law, and is
-trained so that solutions pass through the points. At the end we ask for what was not shown: the way from another
-start.
+Points of a spiral are given, but not the law of their motion. A small network replaces the law. It is trained so that
+solutions pass through the points. At the end we compute a way that was not in the training: the way from another start.
 """
 
 import matplotlib.pyplot as plt

@@ -46,7 +46,7 @@ for _ in range(400):
     losses.append(value)
 
 # %%
-# One phase for the whole image is lost for ever. Up to that, the picture must be the true one.
+# The measurements do not determine one phase of the whole image. Up to this phase, the picture must be the true one.
 aligned = z * np.exp(-1j * np.angle(np.vdot(truth, z)))
 error = np.linalg.norm(aligned - truth) / np.linalg.norm(truth)
 print(f"relative error {error:.1e}")

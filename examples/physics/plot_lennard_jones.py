@@ -43,7 +43,8 @@ print(f"energy {solution.fun:.6f}")
 assert abs(solution.fun + 44.326801) < 1e-5  # Hoare and Pal, 1971
 
 # %%
-# Small vibrations: the eigenvalues of the Hessian. Six of them are zero, as moving and turning cost nothing.
+# Small vibrations: the eigenvalues of the Hessian. Six of them are zero, since shifts and rotations do not change
+# the energy.
 hessian = adjoint.hessian(energy)(solution.x).reshape(3 * n, 3 * n)
 eigenvalues = np.linalg.eigvalsh(hessian)
 assert np.allclose(eigenvalues[:6], 0, atol=1e-6) and eigenvalues[6] > 1
