@@ -7,7 +7,7 @@ and its tensors are attributes under these names.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias
 
 from adjoint.core.graph import TensorBase
@@ -69,7 +69,7 @@ def functional_call(
     values = tied(replacements, members) if tie_weights else dict(replacements)
     if strict:
         check_names(module, values, members)
-    owners = {name: _owner(module, name) for name in values}
+    owners = owners_of(module, values)
     for name, value in values.items():
         check_value(name, owners[name], value)
     arguments = () if args is None else args if isinstance(args, tuple) else (args,)
@@ -184,6 +184,11 @@ class Entry:
 
     def __delattr__(self, name: str) -> None:
         del self._table[name]
+
+
+def owners_of(module: Any, names: Iterable[str]) -> dict[str, tuple[Any, str]]:
+    """The owner and the last name of each tensor, by its dotted name."""
+    return {name: _owner(module, name) for name in names}
 
 
 def _holder(owner: Any, name: str) -> Any:
