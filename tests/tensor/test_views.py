@@ -660,7 +660,8 @@ def test_what_is_there_already_is_given_back():
     x = adjoint.ones(2, 3)
     assert adjoint.positive(x) is x and +x is x
     assert adjoint.broadcast_tensors(x, adjoint.ones(3))[0] is x
-    assert adjoint.tensor(1.0).mT.ndim == 0
+    with pytest.warns(UserWarning, match="Tensor.mT is deprecated on 0-D tensors"):
+        assert adjoint.tensor(1.0).mT.ndim == 0
 
 
 def test_whether_it_may_be_written_to_is_said_first():

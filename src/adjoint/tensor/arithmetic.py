@@ -86,6 +86,8 @@ class ArithmeticTensor(TensorBase):
         return _pow.binary(other, self) if is_fast(other) else NotImplemented
 
     def __matmul__(self, other):
+        if isinstance(other, TensorBase):
+            return _matmul.binary(self, other)
         if is_tensor(other):
             # NumPy's product then promotes the dtypes, as that of `array @ tensor` does
             return NotImplemented if is_array_of_another_dtype(other, self) else _matmul.binary(self, other)
