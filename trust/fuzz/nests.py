@@ -47,6 +47,7 @@ REFUSED = re.compile(
     "|as_strided..: the members of a batch under vmap|Nested forward mode AD|modified by an inplace operation"
     "|inside of a function being transformed by a functorch|called inside a functorch transform"
     "|adjoint.compile: the gradient|shape mismatch: value tensor|data-dependent control flow|the derivative for"
+    "|Batch norm got a batched tensor as input"
 )
 
 
