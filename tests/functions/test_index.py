@@ -918,3 +918,29 @@ def test_assigned_numbers_fit_as_filled_ones_do(dtype, index):
             assert set(x[index].reshape(-1).tolist()) == {filled[0].item()}
     with pytest.raises(ValueError, match="Overflow when unpacking long long"):
         x[index] = 2**70
+
+
+PLACES = adjoint.tensor([[0, 1, 2, 0], [2, 2, 0, 1], [1, 0, 1, 2]])
+IN_ROWS = {
+    "scatter": lambda x: x.scatter(0, PLACES, x),
+    "scatter of a number": lambda x: x.scatter(0, PLACES, 1.0),
+    "scatter_add": lambda x: x.scatter_add(0, PLACES, x),
+    "scatter_reduce": lambda x: x.scatter_reduce(0, PLACES, x, "prod"),
+    "scatter_reduce without self": lambda x: x.scatter_reduce(0, PLACES, x, "mean", include_self=False),
+    "index_copy": lambda x: x.index_copy(0, adjoint.tensor([2, 0, 1]), x),
+    "index_reduce": lambda x: x.index_reduce(0, adjoint.tensor([2, 0, 1]), x, "amax"),
+    "gather": lambda x: x.gather(0, PLACES),
+    "take_along_dim": lambda x: x.take_along_dim(PLACES, 0),
+    "masked_scatter": lambda x: x.masked_scatter(x > 0, x),
+}
+
+
+@pytest.mark.parametrize("name", IN_ROWS)
+def test_results_lie_in_rows_as_in_torch(name):
+    rng = np.random.default_rng(0)
+    values = rng.standard_normal((3, 4))
+    for laid in (np.asfortranarray(values), np.broadcast_to(values[:, :1], (3, 4)), np.repeat(values, 2, 1)[:, ::2]):
+        x = adjoint.from_numpy(laid)
+        result = IN_ROWS[name](x)
+        assert result.is_contiguous()
+        assert adjoint.equal(result.view(-1), IN_ROWS[name](x.contiguous()).view(-1))

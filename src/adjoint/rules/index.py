@@ -460,7 +460,8 @@ def gather(xp, input: Array, dim, index: Constant, sparse_grad=False):
         return xp.zeros(index.shape, dtype=input.dtype)
     if not input.ndim or not index.ndim:
         return xp.reshape(xp.take(xp.reshape(input, (-1,)), xp.reshape(index, (-1,))), index.shape)
-    return xp.getitem(input, xp.along_axis(index, dim))
+    picked = xp.getitem(input, xp.along_axis(index, dim))
+    return copied_in_rows(xp, picked) if is_out_of_order(picked) else picked
 
 
 def along_axis_of_batch(ops, x, dim):
@@ -498,9 +499,24 @@ def _check_scatter(operation):
     return check
 
 
+def is_out_of_order(array):
+    """True for an array that does not lie in memory row by row, if its library says how it lies."""
+    flags = getattr(array, "flags", None)
+    return flags is not None and not flags.c_contiguous
+
+
+def copied_in_rows(xp, array):
+    """A copy that lies in memory row by row, as torch's results of these functions do."""
+    if not is_out_of_order(array):
+        return xp.asarray(array, copy=True)
+    result = xp.empty(array.shape, dtype=array.dtype)
+    result[...] = array
+    return result
+
+
 def _scattered(xp, input, dim, index, src):
     # input as a writable copy, the indices into it, and the elements to write
-    result = xp.asarray(input, copy=True)
+    result = copied_in_rows(xp, input)
     if 0 in index.shape:
         return result, xp.reshape(result, (-1,)), (xp.zeros((0,), dtype=xp.int64),), 0
     part = src
@@ -847,7 +863,7 @@ def index_copy(xp, input: Array, dim, index: Constant, source: Array):
     """A copy of input with the slices of source written over the slices that a vector of indices names."""
     if not input.ndim:
         return xp.asarray(xp.reshape(source, ()), copy=True)
-    result = xp.asarray(input, copy=True)
+    result = copied_in_rows(xp, input)
     xp.setitem(result, along(dim, xp.reshape(index, (-1,))), source)
     return result
 
@@ -1092,7 +1108,7 @@ def _check_masked_scatter(input, mask, source):
 def masked_scatter(xp, input: Array, mask: Constant, source: Array):
     """A copy of input, broadcast with the mask, with source's first elements in turn where the mask is true."""
     shape = broadcast_shapes(input.shape, mask.shape)
-    result = xp.asarray(xp.broadcast_to(input, shape), copy=True)
+    result = copied_in_rows(xp, xp.broadcast_to(input, shape))
     mask = xp.broadcast_to(mask, shape)
     xp.setitem(result, (mask,), xp.reshape(source, (-1,))[: count_true(mask)])
     return result
