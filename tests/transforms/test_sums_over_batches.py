@@ -165,6 +165,19 @@ def test_batches_of_no_members(name: str) -> None:
     assert gradient.shape == w.shape and not gradient.any()
 
 
+@pytest.mark.parametrize("name", ["linear", "shared vector @ matrix", "gather", "stack @ stack"])
+def test_saved_values_are_unpacked_once(name: str) -> None:
+    function, shape, parts = CASES[name]
+    w = numbers(*shape).requires_grad_()
+    packs, unpacks = [], []
+    with adjoint.autograd.graph.saved_tensors_hooks(
+        lambda t: (packs.append(1), t)[1], lambda t: (unpacks.append(1), t)[1]
+    ):
+        y = vmap(lambda *xs: function(w, *xs))(*members(parts, 3)).sum()
+    y.backward()
+    assert len(unpacks) == len(packs)
+
+
 def test_second_derivatives_in_batches() -> None:
     """A network's Laplacian at many points, as equations of physics need it."""
     first, second = [numbers(*shape).requires_grad_() for shape in ((6, 2), (1, 6))]

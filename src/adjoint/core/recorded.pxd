@@ -97,6 +97,7 @@ cdef class OpNode(Node):
     cdef public bint half
     cdef object base_history(self)
     cpdef list run_formulas(self, object cotangent, bint create_graph, bint large, long long edges)
+    cdef object pull_from_batch(self, Term term, object ops, object cotangent, bint create_graph)
     cdef object fit_to_edge(self, list results, Py_ssize_t i, object value, bint create_graph)
     cdef object materialize(self, object cotangents, bint create_graph)
     cdef object save(self, tuple values, TensorBase result, object results)

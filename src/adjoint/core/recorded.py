@@ -294,11 +294,9 @@ class OpNode(Node):
                 for k in term.arguments:
                     self.value(k, False)
                 continue
-            pulled = None
             if term.summed is not None and type(edge_of(self, term.input)) is registry.crossing:
-                values = [self.value(k, create_graph) for k in term.arguments]
-                pulled = registry.pull_summed(term.summed, edge_of(self, term.input), cotangent, values)
-            if pulled is None:
+                pulled = self.pull_from_batch(term, ops, cotangent, create_graph)
+            else:
                 pulled = term.pull(self, ops, cotangent, create_graph, large)
             if len(term.inputs) > 1:
                 for k in range(len(term.inputs)):
@@ -306,6 +304,12 @@ class OpNode(Node):
             else:
                 self.fit_to_edge(results, term.input, pulled[0] if plan.mask_is_sequence else pulled, create_graph)
         return results
+
+    def pull_from_batch(self, term: Term, ops, cotangent, create_graph):
+        """The cotangent of an input that the members of a batch share; where it can be, the batch is summed at once."""
+        values = [self.value(k, create_graph) for k in term.arguments]
+        pulled = registry.pull_summed(term.summed, edge_of(self, term.input), cotangent, values)
+        return term.product(ops, cotangent, *values) if pulled is None else pulled
 
     def fit_to_edge(self, results: list, i, value, create_graph):
         """Store the cotangent that a formula gave for an input, converted to the shape and dtype of its edge."""
