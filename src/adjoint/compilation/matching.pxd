@@ -1,6 +1,6 @@
 cimport cython
 
-from adjoint.core.graph cimport TensorBase
+from adjoint.core.graph cimport TensorBase, version_of
 from adjoint.core.modes.state cimport ThreadState, current
 
 

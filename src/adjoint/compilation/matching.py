@@ -18,7 +18,7 @@ from adjoint.arrays.namespace import device_of
 
 if not cython.compiled:
     # the compiled form has them from the .pxd
-    from adjoint.core.graph import TensorBase
+    from adjoint.core.graph import TensorBase, version_of
     from adjoint.core.modes.state import ThreadState, current
 
 _ndarray = numpy.ndarray
@@ -206,15 +206,7 @@ class Matcher:
 
 def versions_of(tensors: list):
     """How often each Tensor was modified in place; caller's arrays are not counted."""
-    versions: list = []
-    tensor: TensorBase
-    for value in tensors:
-        if isinstance(value, TensorBase):
-            tensor = value
-            versions.append(0 if tensor._counter is None else tensor._counter.value)
-        else:
-            versions.append(0)
-    return versions
+    return [version_of(value) if isinstance(value, TensorBase) else 0 for value in tensors]
 
 
 def repeated(leaves):

@@ -3,6 +3,7 @@ from adjoint.runtime.crossovers cimport is_large
 from adjoint.arrays.kernels.products_and_sums cimport added, plus
 from adjoint.core.graph cimport (
     ALL_EDGES,
+    MOST_BITS,
     AccumulateGrad,
     ContextNode,
     Extras,

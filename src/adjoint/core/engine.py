@@ -42,6 +42,7 @@ if not cython.compiled:
     from adjoint.arrays.kernels.products_and_sums import added, plus
     from adjoint.core.graph import (
         ALL_EDGES,
+        MOST_BITS,
         AccumulateGrad,
         ContextNode,
         Extras,
@@ -414,7 +415,7 @@ class Run:
         edges: cython.longlong = ALL_EDGES
         if self.captures is None:
             return edges
-        for i in range(min(node._ad_n_edges, 62)):
+        for i in range(min(node._ad_n_edges, MOST_BITS)):
             target = edge_of(node, i)
             if target is None or not self.is_needed(target):
                 edges -= cython.cast(cython.longlong, 1) << i

@@ -158,13 +158,14 @@ cdef inline Node edge_of(Node node, Py_ssize_t i):
 
 
 cdef enum:
-    # all edges of a node, as bits
+    # all edges of a node, as bits, and the number of edges that have bits
     ALL_EDGES = -1
+    MOST_BITS = 62
 
 
 cdef inline bint has_edge(long long edges, Py_ssize_t i):
     """True for an edge whose bit is set, and for those that have none."""
-    return i >= 62 or edges >> i & 1
+    return i >= MOST_BITS or edges >> i & 1
 
 
 cdef class FunctionNode(Node):

@@ -860,6 +860,7 @@ def shown_edges(node) -> list:
 
 if not cython.compiled:
     ALL_EDGES = -1
+    MOST_BITS = 62
 
     def edge_of(node, i):
         """The node of one input."""
@@ -869,7 +870,7 @@ if not cython.compiled:
 
     def has_edge(edges, i):
         """True for an edge whose bit is set, and for those that have none."""
-        return i >= 62 or edges >> i & 1 == 1
+        return i >= MOST_BITS or edges >> i & 1 == 1
 
     def dtype_of(array):
         """The dtype of an array."""
@@ -1194,7 +1195,6 @@ def connect_inputs(node: Node, inputs: list):
     tensor: TensorBase
     edges: list = []
     numbers: list = []
-    is_second: cython.bint = False
     for value in inputs:
         if value is None:
             edges.append(None)
@@ -1203,10 +1203,8 @@ def connect_inputs(node: Node, inputs: list):
         tensor = value
         edges.append(gradient_edge(tensor))
         numbers.append(tensor._output_nr)
-        if tensor._output_nr != 0:
-            is_second = True
     node._ad_set_edges(tuple(edges))
-    if is_second:
+    if any(numbers):
         node._ad_output_nrs = tuple(numbers)
 
 

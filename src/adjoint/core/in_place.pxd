@@ -1,5 +1,6 @@
 cimport cython
 from adjoint.core.graph cimport (
+    MOST_BITS,
     NO_VERSION,
     AccumulateGrad,
     ContextNode,

@@ -21,6 +21,7 @@ from adjoint.core.graph import registry
 if not cython.compiled:
     # the compiled form has them from the .pxd
     from adjoint.core.graph import (
+        MOST_BITS,
         NO_VERSION,
         AccumulateGrad,
         ContextNode,
@@ -220,7 +221,7 @@ class CopySlices(Node):
         whole = ops.clone_with_strides(cotangent, self.strides)
         part = replay_view(self.replay, whole)
         part_cotangent = ops.clone(part) if create_graph else raw_ops(part).clone(part)
-        own_edge = cython.cast(cython.longlong, 1) << min(self.input_index, 62)
+        own_edge = cython.cast(cython.longlong, 1) << min(self.input_index, MOST_BITS)
         pulled = self.inner._ad_pull(part_cotangent, create_graph, edges | own_edge)
         input_gradient = pulled[self.input_index]
         if create_graph:

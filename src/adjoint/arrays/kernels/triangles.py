@@ -18,24 +18,23 @@ def tril(array: Any, k: int = 0) -> Any:
     array([[1., 0.],
            [1., 1.]])
     """
-    result = products_and_sums.triangle(array, k, False)
-    if result is not None:
-        return result
-    n, m = array.shape[-2:]
-    if n * m > _FEW:
-        return numpy.tril(array, k)
-    return numpy.where(lower_triangle(n, m, k), array, numpy.zeros(1, array.dtype))
+    return _triangle(array, k, False)
 
 
 def triu(array: Any, k: int = 0) -> Any:
     """numpy.triu."""
-    result = products_and_sums.triangle(array, k, True)
+    return _triangle(array, k, True)
+
+
+def _triangle(array: Any, k: int, is_upper: bool) -> Any:
+    result = products_and_sums.triangle(array, k, is_upper)
     if result is not None:
         return result
     n, m = array.shape[-2:]
     if n * m > _FEW:
-        return numpy.triu(array, k)
-    return numpy.where(lower_triangle(n, m, k - 1), numpy.zeros(1, array.dtype), array)
+        return (numpy.triu if is_upper else numpy.tril)(array, k)
+    below, zero = lower_triangle(n, m, k - is_upper), numpy.zeros(1, array.dtype)
+    return numpy.where(below, zero, array) if is_upper else numpy.where(below, array, zero)
 
 
 @cached(64)
