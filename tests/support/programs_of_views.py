@@ -88,7 +88,10 @@ class Model:
         """Give a view the current history of its base."""
         if self.base is None or self.stamp == self.memory.version:
             return
-        if self.origin is not None and (self.node or self.base.requires):
+        if not (self.node or self.base.requires):
+            # a base that starts to require gradients later gives this view a history
+            return
+        if self.origin is not None:
             raise Refused(STALE_VIEW)
         self.follow()
 
