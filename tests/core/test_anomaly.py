@@ -1,4 +1,4 @@
-"""Anomaly mode: it names the forward operation."""
+"""Anomaly mode names the forward operation."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def test_where_warnings_are_errors_the_traceback_is_printed(failing, zero, capsy
     error, message = FAILURES[failing]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        warnings.simplefilter("ignore", RuntimeWarning)  # NumPy's, of the forward pass
+        warnings.simplefilter("ignore", RuntimeWarning)  # NumPy's warning in the forward pass
         with set_detect_anomaly(True), pytest.raises(error) as caught:
             failing(zero)
     assert caught.value.__cause__ is None

@@ -1,4 +1,4 @@
-"""Functions that do not check their arguments in advance still name a wrong argument."""
+"""Functions that do not check their arguments in advance still raise errors that name the wrong argument."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_errors_of_functions_that_users_give_stay_what_they_are():
 
 
 def _is_internal(error):
-    """An error that a module of this package raised."""
+    """The error, raised inside of this package."""
     try:
         exec("raise error", {"__name__": "adjoint.inside", "error": error})
     except Exception as caught:
@@ -157,7 +157,7 @@ WRONG = (3, "a", None, [], ["a"], (1, None), {}, object(), adjoint.float64, int,
 
 
 def _error_of(function, *args):
-    """The error of the inside that a call raises, if it does."""
+    """The internal error of a call, in a list; an empty list if there is none."""
     try:
         function(*args)
     except INTERNAL as error:
@@ -177,7 +177,7 @@ def _errors_of(function, firsts):
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", sorted(binding._QUICK_METHODS))
 def test_quick_composites_need_no_look_at_their_arguments(name):
-    """Those that stand bare in the table raise no error of the inside, methods for a tensor, functions for anything."""
+    """Such functions raise no internal error for these arguments: methods for tensors, functions for any values."""
     results = [declared for (_, key), declared in COMPOSITES.items() if name in (key, declared.method)]
     assert results
     for declared in results:
@@ -209,7 +209,7 @@ FUNCTIONS = {
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("kind", ARRAYS)
 def test_tensors_hold_plain_arrays_only(kind):
-    """Whichever function takes a raw array, its results hold NumPy's own class and a type that tensors have."""
+    """Results of raw arrays hold NumPy's own array class and a dtype that tensors have."""
     a = ARRAYS[kind]
     results = []
     with numpy.errstate(all="ignore"):
@@ -251,10 +251,11 @@ def test_wrong_models_patterns_and_types_are_named(call):
 )
 @pytest.mark.parametrize("space", sorted(SPACES))
 def test_what_is_no_tensor_gives_no_error_of_the_inside(space, value):
-    """Each of the arguments at the front in turn is a raw array or a module: it is taken, or it is named."""
+    """A raw array or a module replaces each of the first arguments in turn. The function accepts it or names it."""
     results = []
     for name, function in FUNCTIONS.items():
-        if name.rpartition(".")[0] == space and name != ".from_dlpack":  # which says, as others do, what is missing
+        # its error says which method is missing, as errors of other libraries do
+        if name.rpartition(".")[0] == space and name != ".from_dlpack":
             for n in (1, 2, 3):
                 for position in range(n):
                     args = [value if i == position else x for i in range(n)]
@@ -262,7 +263,7 @@ def test_what_is_no_tensor_gives_no_error_of_the_inside(space, value):
     assert results == []
 
 
-#: For each annotation a value that fits it, one that does not, and the type that the error names.
+#: For each annotation: a value that fits it, a value that does not, and the type in the error.
 ANNOTATIONS = [
     ("Tensor", x, 1, "int"),
     ("int", 1, "1", "str"),

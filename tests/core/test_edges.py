@@ -89,7 +89,7 @@ def test_hook_for_any(a: adjoint.Tensor, b: adjoint.Tensor) -> None:
         b.sum().backward()
     a.sum().backward()
     assert len(grads) == 2 and grads[1] == [1, 1]
-    # what requires no gradient is left out
+    # tensors that require no gradient are ignored
     with register_multi_grad_hook([adjoint.ones(2), b], lambda g: grads.append(g.tolist()), mode="any"):
         (b * 3).sum().backward()
     assert grads[2:] == [[3, 3]]
@@ -137,7 +137,7 @@ def test_handles_are_copied_and_pickled(a: adjoint.Tensor) -> None:
     copy.copy(register_multi_grad_hook([a], lambda gradients: calls.append(2))).remove()
     a.sum().backward()
     assert not calls
-    # the tensor, and with it the table of hooks, is gone
+    # the tensor and its table of hooks no longer exist
     pickle.loads(pickle.dumps(adjoint.ones(2, requires_grad=True).register_hook(print))).remove()
 
 

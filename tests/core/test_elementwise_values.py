@@ -1,7 +1,6 @@
 """In elementwise operations and their derivatives, the value of an element depends only on the element.
 
-It does not depend on the number of elements, on strides and places in memory, on neighbours, or on the number of
-threads.
+It does not depend on the number of elements, on strides or addresses, on neighbours, or on the number of threads.
 """
 
 from __future__ import annotations
@@ -23,10 +22,10 @@ from adjoint.runtime import threads
 from support.samples import domain
 
 KINDS = ("float32", "float64")
-#: Around every size from which on an operation goes another way: vectors, blocks, programs, several threads.
+#: Sizes around each threshold of an operation: vectors, blocks, programs, several threads.
 SIZES = (1, 2, 7, 8, 9, 127, 128, 129, 511, 512, 513, 2048, 8191, 8192, 8193, 16383, 16384, 16385)
 MOST = (1 << 17) + 1
-#: Inputs by which an operation cannot be differentiated.
+#: Inputs without a derivative.
 ORDERS = {"jv": "v", "yv": "v", "igamma": "input", "igammac": "input", "special_zeta": "input"}
 
 
@@ -39,13 +38,13 @@ def takes_arrays_alone(rule: Any) -> bool:
     return rule.kind == "elementwise" and not others and rule.name not in OTHERS
 
 
-#: Those for integers only, and one that takes a number.
+#: Operations on integers only, and one with a number as its argument.
 OTHERS = (
     ("bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not", "bitwise_left_shift", "bitwise_right_shift")
     + ("gcd", "lcm", "fill")
 )  # fmt: skip
 NAMES = sorted([rule.name for rule in TABLE.values() if takes_arrays_alone(rule)])
-#: Too slow for large arrays: SciPy, or an integral, takes long for each element.
+#: Operations that are too slow for large arrays: SciPy, or an integral, takes long for each element.
 SLOW = {"betainc", "betaincinv", "stdtr", "stdtrit", "iv", "ive", "kv", "kve", "jv", "yv", "igamma", "igammac",
         "elliprg", "gammaincinv", "gammainccinv", "hurwitz_zeta"}  # fmt: skip
 
@@ -63,7 +62,7 @@ def _restored_threads() -> Iterator[None]:
 
 @functools.lru_cache(None)
 def random_arguments(name: str, kind: str, n: int) -> tuple[dict[str, Any], Any]:
-    """Arguments of an operation, some of them far out, and a cotangent."""
+    """Arguments of an operation, some of them outside of the usual domain, and a cotangent."""
     rng = np.random.default_rng(len(name))
     arrays = {each: rng.uniform(*domain(TABLE[name], each), n).astype(kind) for each in required(TABLE[name])}
     next(iter(arrays.values()))[::7] *= 3

@@ -1,4 +1,4 @@
-"""backward and grad in all their arguments, nodes as the user sees them, hooks; random graphs."""
+"""backward and grad with all their arguments, nodes as objects, hooks, and random graphs."""
 
 import re
 import warnings
@@ -308,7 +308,7 @@ def test_zeros_of_unused_inputs_require_grad_where_the_pass_is_recorded(create_g
     x, w = leaf(1.0, 2.0), leaf(3.0, 4.0)
     gradients = grad((x * x).sum(), [x, w], create_graph=create_graph, materialize_grads=True)
     assert [g.requires_grad for g in gradients] == [create_graph] * 2 and gradients[1].is_leaf
-    # a transformation gives constants
+    # inside a transformation, missing gradients are constants
     both = adjoint.func.grad(lambda x, w: (x * x * leaf(1.0, 1.0)).sum(), argnums=(0, 1))(x, w)
     assert lists(both)[1] == [0.0, 0.0] and not both[1].requires_grad
 
@@ -652,7 +652,7 @@ def test_captured_value_is_from_before_the_hooks_on_the_node():
     "make", [lambda x: x.exp(), lambda x: x.unbind()[0], lambda x: x * x], ids=["exp", "unbind", "mul"]
 )
 def test_hooks_of_the_node_at_which_backward_ends(make, create_graph):
-    """The hooks of inputs= that are no leaves come first, then those of their nodes; .grad gets what lies between."""
+    """Hooks of the tensors in inputs= run first, then those of their nodes. .grad gets the value between the two."""
     x = adjoint.tensor([0.5, 1.0], requires_grad=True)
     y = make(x)
     notes = []
@@ -660,7 +660,7 @@ def test_hooks_of_the_node_at_which_backward_ends(make, create_graph):
     y.grad_fn.register_prehook(lambda gs: notes.append("before") or tuple(g if g is None else g * 10 for g in gs))
     y.grad_fn.register_hook(lambda inputs, outputs: notes.append((inputs, outputs[0].tolist())))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the cycle of a gradient that is recorded
+        warnings.simplefilter("ignore")  # the warning about the cycle of a recorded gradient
         (3 * y).sum().backward(inputs=[y], create_graph=create_graph)
     assert y.grad.tolist() == adjoint.full_like(y, 4).tolist()
     assert notes[:2] == ["tensor", "before"] and len(notes) == 3
@@ -713,7 +713,7 @@ def test_hook_on_the_node_of_a_leaf():
 
 
 def finite_difference(loss, z, step=1e-6):
-    """dL/dRe + i dL/dIm, the direction of steepest ascent."""
+    """dL/dRe + i dL/dIm, the direction of steepest ascent, by differences."""
     result = np.zeros_like(z)
     for index in np.ndindex(z.shape):
         for direction in (1.0, 1.0j) if np.iscomplexobj(z) else (1.0,):
@@ -761,7 +761,7 @@ def test_complex_second_order(name):
     directions = [rng.normal(size=a.shape) + (1j * rng.normal(size=4) if np.iscomplexobj(a) else 0) for a in arrays]
 
     def slope(values):
-        """The derivative along `directions`, a real function."""
+        """The derivative along `directions`, which is a real function of the values."""
         tensors = [adjoint.tensor(value, requires_grad=True) for value in values]
         firsts = grad(COMPLEX[name](*tensors), tensors, create_graph=True, materialize_grads=True)
         terms = [
@@ -857,7 +857,7 @@ def test_half_precision_second_order():
     assert (first.item(), second.item()) == (6.75, 9.0) and second.dtype is adjoint.float16
 
 
-# the engine of docs/engine.md as oracle ------------------------------------------------------------------------------
+# the engine of docs/engine.md as a reference -------------------------------------------------------------------------
 
 PAGE = engine_page.load()
 _take = PAGE.Rule(lambda a, key: a[key], a=lambda g, a_shape, key: PAGE.scatter(g, shape=a_shape, key=(key,)))
@@ -881,7 +881,7 @@ def halves_joined(x, y):
     return adjoint.cat([x.split([1, 2])[1], y.split([1, 2])[0]])
 
 
-#: name: (function of adjoint's tensors, function of the page's, number of arguments)
+#: name: (function of adjoint's tensors, function of the page's tensors, number of arguments)
 OPERATIONS = {
     "add": (lambda a, b: a + b, lambda a, b: a + b, 2),
     "subtract": (lambda a, b: a - b, lambda a, b: a - b, 2),
@@ -899,7 +899,7 @@ OPERATIONS = {
 
 
 def gradients_by_the_page(outputs, inputs, cotangents, create_graph=False):
-    """What the page's engine finds for each input, zeros where it finds none."""
+    """The gradient by each input from the page's engine; zeros for None."""
     pairs = [(output, PAGE.Tensor(g)) for output, g in zip(outputs, cotangents, strict=True) if output.requires_grad]
     roots, seeds = zip(*pairs, strict=True) if pairs else ((), ())
     result = PAGE.run_backward(roots, seeds, create_graph, [PAGE.history(tensor) for tensor in inputs])
@@ -971,7 +971,7 @@ def test_one_cotangent_is_not_taken_for_two_outputs():
 
 X, W, FIXED = leaf(2.0, 3.0), leaf(5.0, 7.0), adjoint.tensor([1.0, 2.0], dtype=adjoint.float64)
 G, ONE = adjoint.tensor([10.0, 100.0], dtype=adjoint.float64), scalar(1.0, requires_grad=False)
-#: The plain form makes no cotangents by itself.
+#: The compiled form makes its cotangents of ones itself. The plain form does not.
 MAKES_ONES = one_like(np.ones(())) is not None
 
 

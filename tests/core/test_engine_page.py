@@ -1,4 +1,4 @@
-"""The engine of docs/engine.md and adjoint's agree on programs: views, operations in place, second order, jvp."""
+"""The engine of docs/engine.md and adjoint agree on programs: views, in-place operations, second order, jvp."""
 
 import functools
 
@@ -14,7 +14,7 @@ PAGE = engine_page.load()
 
 
 class Pair:
-    """A tensor of adjoint's and the same of the page's."""
+    """A tensor of adjoint's and the equal tensor of the page's engine."""
 
     def __init__(self, real, of_page):
         self.real, self.of_page = real, of_page
@@ -32,14 +32,14 @@ copy = PAGE.Rule(lambda a, b: np.broadcast_to(b, a.shape).copy(), a=lambda g: g 
 
 UNARY = [(adjoint.sin, PAGE.sin), (adjoint.tanh, PAGE.tanh), (adjoint.exp, PAGE.exp), (adjoint.neg, PAGE.neg)]
 BINARY = [(adjoint.add, PAGE.add), (adjoint.sub, PAGE.sub), (adjoint.mul, PAGE.mul)]
-# of each, the last needs two axes
+# pairs of a view in adjoint and the same view in the page's engine; the last one needs two axes
 VIEWS = [
     (lambda x: x[0], lambda x: x[0]),
     (lambda x: x[::2], lambda x: x[::2]),
     (lambda x: x[..., -1], lambda x: x[..., -1]),
     (lambda x: x.T, PAGE.transpose),
 ]
-# of rules that do not save their result
+# operations whose rules do not save their result
 IN_PLACE = [
     (lambda x, other: x.add_(other), PAGE.add),
     (lambda x, other: x.mul_(other), PAGE.mul),
@@ -50,12 +50,12 @@ steps = st.lists(st.tuples(st.sampled_from(KINDS), *[st.integers(0, 23)] * 3), m
 
 
 def run_in_both(starts, program):
-    """Two leaves, and all tensors of a program that starts from these."""
+    """All tensors of a program that starts from two leaves, in both engines."""
     leaves = [Pair(adjoint.tensor(a, requires_grad=True), PAGE.Tensor(a.copy(), requires_grad=True)) for a in starts]
     pairs = [*leaves, *[Pair(leaf.real * 1.0, leaf.of_page * 1.0) for leaf in leaves]]
     for kind, which, a, b in program:
         x = pairs[a % len(pairs)]
-        # operands that lie in the same memory may not be written over each other
+        # an in-place operation may not overlap its operand
         fitting = [pair for pair in pairs if pair.memory is not x.memory and pair.fits(x)]
         other = fitting[b % len(fitting)] if fitting else None
         ndim = x.of_page.array.ndim
@@ -76,7 +76,7 @@ def run_in_both(starts, program):
 
 
 def orders_in_adjoint(y, leaves):
-    """The gradients of a tensor's sum, and of the sum of all these."""
+    """The gradients of a tensor's sum, and the gradients of the sum of these gradients."""
     options = {"allow_unused": True, "retain_graph": True}
     first = adjoint.autograd.grad(y, leaves, adjoint.ones_like(y), create_graph=True, **options)
     roots = [g for g in first if g is not None and g.requires_grad]
@@ -93,7 +93,7 @@ def orders_on_the_page(y, leaves):
 
 
 def outcome(compute, *arguments):
-    """What a computation gives; None if something was modified that it needs."""
+    """The result of a computation; None if an operation modified a value that the computation needs."""
     try:
         return compute(*arguments)
     except RuntimeError as error:
@@ -103,7 +103,7 @@ def outcome(compute, *arguments):
 
 
 def filled(arrays, shapes):
-    """Zeros in place of None, and of what is missing."""
+    """The arrays, with zeros in place of None and at missing positions."""
     arrays = [*arrays, *[None] * (len(shapes) - len(arrays))]
     return [np.zeros(shape) if a is None else a for a, shape in zip(arrays, shapes, strict=True)]
 
@@ -116,7 +116,7 @@ def test_gradients_of_programs(program, seed):
     starts = [rng.normal(size=(2, 3)) * 0.5, rng.normal(size=3) * 0.5]
     with np.errstate(all="ignore"):
         leaves, pairs = run_in_both(starts, program)
-    # exponentials of exponentials leave no digits to compare
+    # nested exponentials have no exact digits left to compare
     assume(all(np.abs(pair.of_page.array).max() < 1e6 for pair in pairs))
     real, of_page = [leaf.real for leaf in leaves], [leaf.of_page for leaf in leaves]
     shapes = [start.shape for start in starts] * 2
@@ -147,7 +147,7 @@ def test_jvp_of_chains(chain):
     def composed(side):
         return lambda x: functools.reduce(lambda value, pair: pair[side](value), chain, x)
 
-    # exponentials of exponentials overflow
+    # nested exponentials overflow
     with np.errstate(all="ignore"):
         value, result = PAGE.jvp(composed(1), PAGE.Tensor(start), PAGE.Tensor(tangent))
         real, expected = adjoint.func.jvp(composed(0), (adjoint.tensor(start),), (adjoint.tensor(tangent),))

@@ -1,4 +1,4 @@
-"""The messages of the core's errors are PyTorch's, and bad input changes nothing."""
+"""Errors of the core have PyTorch's messages, and bad input changes nothing."""
 
 import contextlib
 import copy
@@ -19,7 +19,7 @@ def leaf(*values, dtype=f64):
 
 @contextlib.contextmanager
 def says(error, text):
-    """Whatever is raised within says exactly this, apart from notes, which are no part of torch's message."""
+    """A block whose exception has exactly this text. Notes are extra: torch has none."""
     with pytest.raises(error) as caught:
         yield
     assert str(caught.value) == text
@@ -79,7 +79,7 @@ GRAD_DTYPE = (
     "gradient may break downstream systems that assume they match."
 )
 
-#: name: (what is done with a leaf x = [1, 2], the error, its text)
+#: name: (an action on a leaf x = [1, 2], the error, its text)
 BACKWARD = {
     "second time": (lambda x: freed().backward(), RuntimeError, SECOND_TIME),
     "not a scalar": (
@@ -241,7 +241,7 @@ TENSOR = {
     ),
 }  # fmt: skip
 
-#: what is done in place with a leaf x = [1, 2] or what is made of it
+#: in-place operations: (a tensor made of a leaf x = [1, 2], the operation, the text)
 IN_PLACE = {
     "leaf": (
         lambda x: x, lambda x: x.add_(1), "a leaf Variable that requires grad is being used in an in-place operation.",
@@ -307,7 +307,7 @@ IN_PLACE = {
     ),
 }  # fmt: skip
 
-#: what a hook returns, and what is said then
+#: results of hooks, and the messages about them
 HOOKS = {
     "size": (lambda g: g[:1], RuntimeError, "hook '<lambda>' has changed the size of value"),
     "type": (
@@ -520,7 +520,7 @@ def test_messages_of_operations(call, error, text):
         call(leaf(1.0, 2.0))
 
 
-# beyond torch's words: notes ------------------------------------------------------------------------------------------
+# notes, which torch does not have -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

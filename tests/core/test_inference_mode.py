@@ -1,4 +1,4 @@
-"""Inference mode: its tensors are not recorded, and raise errors where they cannot be used."""
+"""Inference mode does not record its tensors. They raise errors where autograd would need their history."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_saving_for_backward_is_refused(x: adjoint.Tensor) -> None:
     for use in (*products, lambda: adjoint.where(x > 0, x, tensor) * tensor):
         with pytest.raises(RuntimeError, match="Inference tensors cannot be saved for backward"):
             use()
-    # what is not saved may take part
+    # operations that do not save the tensor may use it
     (x + tensor).sum().backward()
     assert x.grad.tolist() == [1, 1, 1]
     assert not (x.detach() * tensor).requires_grad
@@ -277,7 +277,7 @@ def test_a_view_of_an_inference_tensor_requires_no_grad(name, mode):
             view = VIEWS[name](tensor)
         assert view.is_inference() and view.is_leaf and not view.requires_grad and not view._is_view()
         assert view.untyped_storage().data_ptr() == tensor.untyped_storage().data_ptr()
-    # asking the leaf later does not reach views that exist
+    # later calls of requires_grad_() on the leaf do not change existing views
     with adjoint.inference_mode():
         view = VIEWS[name](unasked)
         unasked.requires_grad_()
@@ -302,7 +302,7 @@ ALONE = [
 
 @pytest.mark.parametrize("name", ALONE)
 def test_operations_on_inference_tensors_alone_are_not_recorded_but_copies_are(name):
-    """What has no normal tensor among its arguments takes no part in the graph, as in torch; a copy is the way back."""
+    """An operation on inference tensors alone is not recorded, as in torch. A copy is a normal tensor."""
     with adjoint.inference_mode():
         leaf = adjoint.full((3, 3), 0.5, requires_grad=True)
         raw = adjoint.eye(3) + 0.1
@@ -311,7 +311,7 @@ def test_operations_on_inference_tensors_alone_are_not_recorded_but_copies_are(n
         try:
             with numpy.errstate(all="ignore"):
                 results = operations[name](tensor)
-        except (RuntimeError, TypeError, ValueError):  # shapes or numbers that the operation does not take
+        except (RuntimeError, TypeError, ValueError):  # the operation does not take these shapes or numbers
             continue
         for result in results if isinstance(results, tuple) else (results,):
             assert result.requires_grad == operations[name].rule.copies
@@ -332,7 +332,7 @@ def test_operations_on_inference_tensors_alone_are_not_recorded_but_copies_are(n
         (lambda i, w: i.index_select(0, adjoint.tensor([0])), True),
         (lambda i, w: i[[0, 1]], True),
         (lambda i, w: adjoint.ones(3).add_(i), True),
-        # numbers become normal tensors where torch has no overload for them
+        # numbers become normal tensors if torch has no overload for numbers
         (lambda i, w: i * 2, True),
         (lambda i, w: 1 + i, True),
         (lambda i, w: i / 2.0, True),
@@ -419,7 +419,7 @@ def test_transformations_give_in_inference_mode_what_they_give_outside(name: str
                 numpy.testing.assert_array_equal(value.numpy(), other.numpy())
                 assert not value.requires_grad
         assert adjoint.is_inference_mode_enabled()
-    # outside, too, an inference tensor is a value as any other one
+    # outside of the mode, an inference tensor is a value like any other
     for value, other in zip(flatten(TRANSFORMED[name](point))[0], expected, strict=True):
         numpy.testing.assert_array_equal(value.numpy(), other.numpy())
 

@@ -1,4 +1,4 @@
-"""The chain of interceptors: its order, its places, and the calls of each interceptor."""
+"""The chain of interceptors: its order, its positions, and the calls of each interceptor."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from adjoint.core.modes.state import INTERCEPT, ModeBlock, current
 from adjoint.tensor.older.volatile import make_volatile
 from adjoint.utils.checkpoint import create_selective_checkpoint_contexts
 
-#: That of forward mode's levels follows from the levels that are heeded.
+#: The position of forward mode's levels is left out, since the levels in effect determine it.
 PLACES = [k for k in range(interceptors.ANOMALY) if k != interceptors.DUAL_LEVELS]
 OTHERS = [k for k in PLACES if k != interceptors.PROFILER]
-#: What switches an interceptor on, in the order of their places.
+#: Blocks that switch on an interceptor, in the order of their positions.
 BLOCKS: list[Callable[[], AbstractContextManager[Any]]] = [
     profile,
     forward_ad.dual_level,
@@ -33,7 +33,7 @@ BLOCKS: list[Callable[[], AbstractContextManager[Any]]] = [
 
 
 class Asked(Interceptor):
-    """Notes what it is asked, and that this is done."""
+    """An interceptor that notes the beginning and the end of each call."""
 
     def __init__(self, position: int, notes: list[tuple[Any, ...]]) -> None:
         super().__init__(position)
@@ -59,7 +59,7 @@ class Asked(Interceptor):
 
 
 class intercepted(ModeBlock):
-    """A block in which an interceptor stands in its place."""
+    """A block with an interceptor at its position."""
 
     def __init__(self, interceptor: Interceptor) -> None:
         self.interceptor = interceptor
@@ -75,7 +75,7 @@ def volatile() -> adjoint.Tensor:
 
 
 def around(*names: tuple[str, str]) -> list[tuple[Any, ...]]:
-    """What two interceptors, in places 2 and 4, note of these, each inside of the one before."""
+    """The notes of interceptors at positions 2 and 4 about nested calls: each call is inside the one before."""
     beginnings = [(*name, position) for name in names for position in (2, 4)]
     ended = [(*name, "done", position) for name in reversed(names) for position in (4, 2)]
     return beginnings + ended
@@ -150,7 +150,7 @@ def test_volatile_tensors_are_looked_for_while_there_are_any() -> None:
 
 
 def test_all_together() -> None:
-    """A selective checkpoint under forward mode, a profiler, an inspection and anomaly mode."""
+    """All kinds at once: selective checkpoint, forward mode, profiler, inspection and anomaly mode."""
     x = adjoint.tensor([0.5, 1.5], requires_grad=True)
     v = volatile()
     with profile() as prof, forward_ad.dual_level(), graph.watch_forward():
@@ -171,7 +171,7 @@ def test_all_together() -> None:
 
 
 class Ends(Interceptor):
-    """Ends passes at some nodes."""
+    """An interceptor that ends passes at some nodes."""
 
     def __init__(self, *nodes: Any) -> None:
         super().__init__(interceptors.ENDS)
@@ -192,11 +192,11 @@ def test_a_pass_that_ends_at_nodes_gives_what_they_received(create_graph: bool) 
         False: [[16.0, 24.0], 1.0, [2.0, 2.0], [37.0, 53.0]],
         True: [[16.0, 24.0], 1.0, [2.0, 2.0], [5.0, 5.0]],
     }
-    for ended in (True, False, True, False):  # a pass leaves nothing behind for the next one
+    for ended in (True, False, True, False):  # a pass leaves no state for the next one
         with intercepted(Ends(y.grad_fn, x.grad_fn) if ended else Ends()):
             gradients = adjoint.autograd.grad(outputs, inputs, retain_graph=True, create_graph=create_graph)
         assert [gradient.tolist() for gradient in gradients] == expected[ended]
-    with intercepted(Ends(z.grad_fn)):  # which nobody asked for
+    with intercepted(Ends(z.grad_fn)):  # the gradient of z is not requested
         gradients = adjoint.autograd.grad(outputs, (y, x), retain_graph=True, allow_unused=True)
     assert gradients[0] is None and gradients[1].tolist() == [5.0, 5.0]
 

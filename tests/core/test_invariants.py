@@ -159,7 +159,7 @@ def test_graphs_die_with_their_last_reference(build):
         accumulators = [x.grad_fn or (x * 2).grad_fn.next_functions[0][0]]
         return [weakref.ref(value) for value in [*results, *nodes, *accumulators] if value is not None]
 
-    build(leaf(1.0, 2.0, 3.0))  # first use of an operation may leave caches behind
+    build(leaf(1.0, 2.0, 3.0))  # the first use of an operation may fill caches
     gc.collect()
     gc.disable()
     try:
@@ -355,7 +355,7 @@ def test_modified_before_saved_is_harmless():
 
 
 def test_tensors_in_place_twice_the_same():
-    # unlike torch, which overwrites the saved factor, the value before is kept
+    # torch overwrites the saved factor; adjoint keeps the value before the operation
     x = leaf(1.0, 2.0)
     y = x * 1
     y.mul_(y)
@@ -397,7 +397,7 @@ def test_detach_in_place_after_saving_keeps_the_recorded_history():
 
 # 3. depth ------------------------------------------------------------------------------------------------------------
 
-#: In plain Python a step takes ten times as long.
+#: Steps of plain Python take ten times as long.
 DEPTH = 1_000_000 if helpers.compiled else 100_000
 
 
@@ -414,12 +414,12 @@ def test_long_chain_builds_runs_and_is_freed():
     assert time.perf_counter() - start < 120
 
 
-# from 3.13 on, Python itself nests deallocations until a limit meant for stacks of some megabytes is near
+# From version 3.13 on, Python itself nests deallocations, up to a limit for stacks of some megabytes.
 SMALL_STACK = 256 * 1024 if sys.version_info < (3, 13) else 2 * 1024 * 1024
 
 
 def on_small_stack(function, size=SMALL_STACK):
-    """Run in a thread whose stack has no room for recursion over a graph."""
+    """Run a function in a thread whose stack is too small for recursion over a graph."""
     failures = []
 
     def run():
@@ -556,7 +556,7 @@ def test_hook_runs_backward_on_the_same_graph():
 
 
 def test_leaf_hook_runs_backward_on_the_same_graph_with_pending_sums():
-    # the inner pass runs while the outer one holds half of the sums of this graph
+    # the inner pass runs while the outer pass holds part of the sums of this graph
     x, w = leaf(1.0, 2.0), leaf(0.5, 0.25)
     y = x * w
     z = (y + (y * w).tanh() + x.sin() * y).sum()
@@ -622,7 +622,7 @@ def test_threads_share_a_retained_graph():
 
 @pytest.mark.parametrize("size", [3, 200_000])
 def test_threads_accumulate_into_one_leaf(size):
-    # NumPy adds large arrays without the interpreter's lock
+    # NumPy releases the interpreter's lock while it adds large arrays
     x = adjoint.ones(size, dtype=adjoint.float64, requires_grad=True)
     z = (x * 3).sum()
 
@@ -1192,7 +1192,7 @@ RESHAPES = {
 @pytest.mark.parametrize("part", [lambda x: x.view(-1), lambda x: x[1], lambda x: x[:, 1:], lambda x: x[..., None]])
 @pytest.mark.parametrize("reshape", RESHAPES.values(), ids=RESHAPES)
 def test_a_base_that_is_reshaped_before_a_view_is_written_to(reshape, part, create_graph):
-    """Strides of axes of one element say nothing of where elements lie."""
+    """The strides of an axis of length 1 do not show where elements are."""
     w = adjoint.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], dtype=adjoint.float64, requires_grad=True)
     factors = adjoint.ones(2, 3, dtype=adjoint.float64)
     part(factors).mul_(3.0)
@@ -1222,7 +1222,7 @@ def test_modified_view_keeps_its_history_when_its_base_is_detached(write, again,
     (g,) = adjoint.autograd.grad(v.sum() + w.sum(), w, retain_graph=True)
     assert_same(g[:2] if write is write_by_index else g[1:], expected + 1)
     assert v.grad_fn.next_functions[0][0] is not None
-    # what was not modified itself follows the base
+    # a view without its own modification follows the base
     first, second = adjoint.autograd.grad(other.sum(), (w, x) if again else (w, w), allow_unused=True)
     assert first is None and (second is not None) is again
     assert again or other.grad_fn.next_functions == ((None, 0),)
@@ -1253,7 +1253,7 @@ def test_modified_view_of_a_base_without_history_keeps_its_own():
 
 
 def meeting(kind):
-    """A tensor without history whose elements meet, though those of its first row do not."""
+    """A tensor without history whose elements share memory, except within its first row."""
     if kind == "expanded":
         return adjoint.zeros(2, 3).expand(2, 2, 3).detach()
     if kind == "strided":
@@ -1273,7 +1273,7 @@ WRITES = {
 @pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
 @pytest.mark.parametrize("kind", ["expanded", "strided", "unfolded"])
 def test_cotangent_of_a_base_whose_elements_meet_is_not_split(kind, write, create_graph):
-    """One write through a view changed several elements: no part of the cotangent belongs to that view alone."""
+    """One write through a view changes several elements, so no part of the cotangent belongs to the view alone."""
     w = adjoint.arange(6.0).reshape(2, 3).requires_grad_()
     x = meeting(kind)
     write(x[0], w)
@@ -1336,7 +1336,7 @@ def test_in_place_under_no_grad_is_not_recorded():
 
 
 class Fails:
-    """A hook that raises as long as it is on."""
+    """A hook that raises while it is on."""
 
     on = True
 
@@ -1376,7 +1376,8 @@ def test_cotangents_that_waited_are_forgotten_after_an_error():
     fails = Fails()
     y = x * 1
     a, b = y * 2, y * 3
-    a.register_hook(fails)  # b, made later, has delivered to y by then
+    # b was made after a, so b has already delivered its gradient to y
+    a.register_hook(fails)
     z = (a + b).sum()
     with pytest.raises(KeyError):
         z.backward(retain_graph=True)
@@ -1520,7 +1521,7 @@ def test_retained_gradients_are_not_shared():
 
 
 def test_saved_values_are_never_handed_out_as_gradients():
-    # d(x * c)/dx is c times a cotangent of ones: never the array of c itself
+    # d(x * c)/dx is c times a cotangent of ones: a new array, not the array of c
     x = leaf(2.0, 3.0)
     c = adjoint.tensor([5.0, 7.0], dtype=adjoint.float64)
     (x * c).sum().backward(retain_graph=True)

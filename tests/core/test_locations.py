@@ -1,4 +1,4 @@
-"""Calls without Python code: messages that usually name a line of the user's code name none."""
+"""Calls without Python code: messages that usually name a line of the user's code name no line."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import adjoint
 
 
 def error_of(function: Callable[..., Any], *arguments: Any, monkeypatch: pytest.MonkeyPatch) -> BaseException:
-    """The error of a function of this package in a thread that runs nothing else."""
+    """The error of a function of this package in a thread without user code."""
     ended, errors = threading.Event(), []
 
     def note(unraisable: Any) -> None:

@@ -1,6 +1,6 @@
-"""Locks are held where state that threads share is read and written.
+"""Threads hold a lock while they read or write shared state.
 
-Threads rarely meet at the wrong moment. So these tests check the lock itself: it must be held during the access.
+Threads rarely meet at the wrong moment. So these tests check that the lock is held during each access.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from adjoint.functions import binding
 
 
 class WatchedLock:
-    """A lock that counts how often it was taken, and knows whether it is held."""
+    """A lock that counts its acquisitions and knows whether it is held."""
 
     def __init__(self) -> None:
         self.count = self.depth = 0
@@ -33,7 +33,7 @@ class WatchedLock:
 
 
 class Guarded:
-    """An object whose attributes may be used only while a lock is held."""
+    """An object whose attributes may only be used while a lock is held."""
 
     def __init__(self, guarded: Any, lock: WatchedLock) -> None:
         self._guarded, self._lock = guarded, lock
@@ -113,7 +113,7 @@ def test_a_hook_of_several_tensors_counts_under_a_lock(mode: str, calls: int, mo
     register_multi_grad_hook((x, y), lambda _: notes.append(lock.depth), mode=mode)
     (x * y).sum().backward()
     assert lock.count == 2
-    assert notes == [0] * calls  # a hook may call what takes the lock again
+    assert notes == [0] * calls  # a hook may call a function that takes the lock again
 
 
 def test_names_are_attached_under_a_lock(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -55,7 +55,7 @@ BLOCKS: dict[str, Callable[[], AbstractContextManager[Any]]] = {
     "selective": lambda: checkpoint._Selective(lambda operation, raw, run: run()),
     "recording": lambda: grad_mode.recording(False),
 }
-#: Those of the whole process; what a hook does to them stays.
+#: Modes of the whole process. If a hook changes them, they stay changed.
 OF_THE_PROCESS = {"detect_anomaly": lambda: adjoint.autograd.set_detect_anomaly(True)}
 
 
@@ -75,7 +75,7 @@ DECLARED = {bool: {"bint"}, int: {"int", "long long"}, tuple: {"tuple"}, type(No
 
 
 def declared_modes() -> dict[str, str]:
-    """The modes that state.pxd declares, with their types, in order."""
+    """The modes in state.pxd with their types, in order."""
     body = DECLARATIONS.split("cdef class ThreadState:")[1].split("\n\n")[0]
     return {name: kind for kind, name in re.findall(r"cdef public (\w+(?: long)?) (\w+)", body)}
 
@@ -142,11 +142,11 @@ def test_block_that_a_hook_never_leaves_ends_with_the_pass(name: str) -> None:
 
     y.register_hook(hook)
     before = modes_now()
-    # what NumPy warns of is silenced by the pass and by watch_forward, which end here in another order
+    # the pass and watch_forward both silence NumPy's warnings, and they end in another order here
     with numpy.errstate():
         y.sum().backward()
         assert modes_now() == before
-        # leaving it afterwards changes no count
+        # a later end of the block changes no counter
         block = blocks.pop()
         block.__exit__(None, None, None)
         assert {n: v for n, v in modes_now().items() if n in ("unusual", "locations")} == {"unusual": 0, "locations": 0}
@@ -170,7 +170,7 @@ def test_modes_are_handed_over_to_other_threads() -> None:
 
 
 def test_layout_policy_holds_in_a_pass_of_its_own_thread() -> None:
-    """The 31st pass, one inside the other, is run in a new thread."""
+    """Each pass runs inside another one. The 31st of them runs in a new thread."""
     x = adjoint.ones(2, 3).t().requires_grad_()
 
     def deeper(depth: int) -> list[bool]:
@@ -248,7 +248,7 @@ def test_changes_that_raise_change_nothing() -> None:
 def test_a_change_that_fails_undoes_those_before_it() -> None:
     class Refused(ModeBlock):
         def _changes(self) -> Any:
-            # an object without attributes takes none
+            # a plain object refuses new attributes
             return ((modes.SET, "grad_enabled", False), (modes.ATTRIBUTE, "name", (object(), 1)))
 
     before, block = modes_now(), Refused()
@@ -256,7 +256,8 @@ def test_a_change_that_fails_undoes_those_before_it() -> None:
         with pytest.raises(AttributeError), block:
             pass
         assert modes_now() == before
-        assert not getattr(block, "_undo_lists", None)  # which the compiled form does not show
+        # the compiled form hides this attribute
+        assert not getattr(block, "_undo_lists", None)
 
 
 def test_an_attribute_that_was_absent_may_be_gone_before_the_end() -> None:
@@ -331,7 +332,7 @@ def test_set_grad_enabled_may_be_entered_again() -> None:
 
 @pytest.mark.parametrize("name", ["inference_mode", "transforming"])
 def test_new_tensors_are_marked_after_a_block_that_a_hook_never_left(name: str) -> None:
-    """Whether there is anything to mark them with is counted over all threads."""
+    """A counter over all threads says whether new tensors need a mark."""
     x = adjoint.ones(2, requires_grad=True)
     y = x * 2
     blocks = [BLOCKS[name]() for _ in range(3)]

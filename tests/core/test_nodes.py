@@ -30,7 +30,7 @@ def leaf():
 
 
 def three_nodes():
-    """Of an operation, of a custom function, of a leaf."""
+    """The nodes of an operation, of a custom function, and of a leaf."""
     x = leaf()
     return (x * x).grad_fn, Double.apply(x).grad_fn, (x * x).grad_fn.next_functions[0][0]
 
@@ -66,7 +66,7 @@ def test_only_the_graph_makes_nodes_and_saved_tensors():
         SavedTensor()
 
 
-# what all nodes have --------------------------------------------------------------------------------------------------
+# attributes of all nodes ----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("copier", [pickle.dumps, copy.copy, copy.deepcopy])
@@ -154,9 +154,9 @@ def test_a_node_can_be_called():
         Double.apply(x).grad_fn(adjoint.ones(2))
 
 
-# attributes of the user's ---------------------------------------------------------------------------------------------
+# attributes of users --------------------------------------------------------------------------------------------------
 
-#: Names of what nodes hold and do inside, with and without their prefix, and some that are just likely.
+#: Names inside of nodes, with and without a prefix, and some other likely names.
 NAMES = """
 buffer run first second others pending owned n_edges output_nrs sequence_nr notes tensor_hooks pre_hooks post_hooks
 pull release edge set_edges saved_items name register_hook register_prehook _sequence_nr _set_sequence_nr
@@ -357,7 +357,7 @@ NUMBERS = {
 
 @pytest.mark.parametrize(("function", "n"), NUMBERS.values(), ids=NUMBERS)
 def test_numbers_of_overloads_have_no_edge(function, n):
-    # as in PyTorch 2.13, where e.g. the node of x ** 2 has one input and that of x * 2 two
+    # as in PyTorch 2.13: for example, the node of x ** 2 has one input and that of x * 2 has two
     x = adjoint.tensor([0.5, 2.0], dtype=adjoint.float64, requires_grad=True)
     y = function(x)
     node, notes = y.grad_fn, []

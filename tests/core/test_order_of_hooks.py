@@ -1,4 +1,4 @@
-"""Hooks on tensors and nodes, retain_grad and inputs=: every combination gives the same gradients in the same order."""
+"""Hooks on tensors and nodes, retain_grad and inputs=: all combinations give the same gradients in the same order."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MIDDLES: dict[str, Callable[[Any], Any]] = {
 
 
 class Program:
-    """z = 5 y w, where y comes from x, with hooks on y and its node; `log` has what ran and what it was given."""
+    """z = 5 y w, where y depends on x, with hooks on y and its node. `log` has the calls, with their values."""
 
     def __init__(self, middle: str, names: tuple[str, ...]) -> None:
         self.log: list[tuple[str, float]] = []
@@ -57,7 +57,7 @@ class Program:
         return hook
 
     def gradients(self, names: str, create_graph: bool = False) -> list[float]:
-        """What grad() gives for some of x, y and w, and Y: the edge of y."""
+        """The results of grad() by some of x, y, w and Y, where Y is the gradient edge of y."""
         tensors = {"x": self.x, "y": self.y, "w": self.w, "Y": adjoint.autograd.graph.get_gradient_edge(self.y)}
         grads = adjoint.autograd.grad(self.z, [tensors[name] for name in names], create_graph=create_graph)
         return [number(g) for g in grads]
@@ -68,7 +68,7 @@ def number(tensor: Any) -> float:
 
 
 def expected(names: tuple[str, ...]) -> tuple[float, float, list[str]]:
-    """The gradients of y and x, and the order: a tensor's hooks before its node's, each kind as registered."""
+    """Gradients of y and x, and the order: a tensor's hooks, then its node's, each kind in order of registration."""
     on_y = [name for name in names if name in ON_TENSORS]
     before = [name for name in names if "prehook" in name]
     after = [name for name in names if name == "posthook"]
@@ -119,7 +119,7 @@ def test_backward_gives_what_grad_gives(middle):
                 assert number(program.y.grad) == y
 
 
-#: Where two threads may register the first hook at once, and how.
+#: Registrations of a first hook, which two threads may make at once.
 REGISTRATIONS: dict[str, Callable[[Any, Any, Callable[..., None]], Any]] = {
     "leaf": lambda x, y, hook: x.register_hook(hook),
     "leaf, after accumulation": lambda x, y, hook: x.register_post_accumulate_grad_hook(hook),
@@ -134,7 +134,7 @@ def test_first_hooks_of_two_threads(kind: str, monkeypatch: pytest.MonkeyPatch) 
     both = threading.Barrier(2)
 
     class SlowTable(hooks.HookTable):
-        """A table that is made while another thread makes one, too."""
+        """A table whose constructor waits until another thread makes one, too."""
 
         def __init__(self) -> None:
             both.wait(10)

@@ -1,4 +1,4 @@
-"""Which dtypes a tensor given as out= may have."""
+"""The dtypes that a tensor may have as out=."""
 
 import re
 

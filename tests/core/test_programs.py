@@ -1,4 +1,4 @@
-"""Operations and backward passes that run as programs give the same bits as without programs.
+"""Operations and backward passes give the same bits as programs and without programs.
 
 Plain Python has no programs. The tests with Tensors also run there.
 """
@@ -21,7 +21,7 @@ rng = np.random.default_rng(7)
 
 KIND = "elementwise"
 ELEMENTWISE = [rule for rule in TABLE.values() if rule.kind == KIND and rule.has_derivative and rule.dtypes != "any"]
-# not all of their derivatives exist
+# some of their derivatives do not exist
 ELEMENTWISE = [rule for rule in ELEMENTWISE if rule.name not in ("igamma", "igammac", "special_zeta")]
 
 
@@ -30,7 +30,7 @@ def arguments_of(rule, shape, kind):
     return {name: rng.uniform(*domain(rule, name), shape).astype(kind) for name in required}
 
 
-#: Inputs by which an operation cannot be differentiated.
+#: Inputs without a derivative.
 ORDERS = {"jv": "v", "yv": "v"}
 
 
@@ -54,7 +54,7 @@ def test_gradients_equal_those_of_recorded_formulas(rule):
             first, again = call(rule, arrays), call(rule, arrays)
         g = adjoint.from_numpy(rng.normal(size=shape).astype(kind))
         quick = adjoint.autograd.grad(first[0], first[1], g, allow_unused=True)
-        # with create_graph formulas run operation by operation, on Tensors
+        # with create_graph, formulas run on Tensors, one operation after the other
         plain = adjoint.autograd.grad(again[0], again[1], g, create_graph=True, allow_unused=True)
         for a, b in zip(quick, plain, strict=True):
             assert (a is None) == (b is None)
@@ -72,7 +72,7 @@ def test_numbers_in_formulas_are_told_apart():
         np.testing.assert_array_equal(y.detach().numpy(), values**exponent)
         np.testing.assert_allclose(slope.numpy(), float(exponent) * values ** (float(exponent) - 1), rtol=1e-15)
     for k in range(200):
-        # more numbers than there are programs for
+        # there are more numbers than programs in the cache
         x = adjoint.tensor([1.5], dtype=adjoint.float64, requires_grad=True)
         ((x ** (k + 0.25)) / (k + 1)).backward()
         assert x.grad.item() == pytest.approx((k + 0.25) * 1.5 ** (k - 0.75) / (k + 1), rel=1e-13)
@@ -81,14 +81,14 @@ def test_numbers_in_formulas_are_told_apart():
 def test_a_number_is_an_operand_whichever_way_led_to_the_program():
     x = adjoint.tensor([0.5, 1.5, 2.0], dtype=adjoint.float64)
     for number in (2, 3):
-        expected = (x * number).numpy()  # the program is found with this number
+        expected = (x * number).numpy()  # the first call finds a program for this number
         for _ in range(3):
             value, tangent = adjoint.func.jvp(lambda x, number=number: x * number, (x,), (x,))
             np.testing.assert_array_equal(value.numpy(), expected)
             np.testing.assert_array_equal(tangent.numpy(), expected)
 
 
-# what NumPy reports ---------------------------------------------------------------------------------------------------
+# NumPy's warnings -----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

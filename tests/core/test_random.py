@@ -43,7 +43,7 @@ def test_seed_errors(g, seed, error, message):
 
 
 def test_states_continue_the_stream(g):
-    r.integers(g, (3,), np.int32, 0, 10)  # leaves half a word in the bit generator
+    r.integers(g, (3,), np.int32, 0, 10)  # the bit generator keeps half a word
     state = g.get_state()
     assert state.dtype is adjoint.uint8
     expected = r.integers(g, (50,), np.int32, 0, 1000)
@@ -98,7 +98,7 @@ def test_uniform(g, dtype):
 
 @pytest.mark.parametrize(("dtype", "steps"), [(np.float16, 2**11), (bfloat16.numpy, 2**8)])
 def test_narrow_numbers_are_multiples_of_one_step(g, dtype, steps):
-    """So rounding makes none of them 1."""
+    """Otherwise rounding could give the number 1."""
     sample = r.uniform(g, (20000,), dtype).astype(np.float64) * steps
     np.testing.assert_array_equal(sample, np.round(sample))
     assert (sample.min(), sample.max()) == (0, steps - 1)

@@ -34,7 +34,7 @@ programs = st.lists(st.tuples(numbers, numbers, numbers, numbers), min_size=4, m
 )
 @example([(0, 0, 0, 0), (34, 3, 50, 0), (14, 3, 0, 0), (62, 4, 0, 0), (8, 3, 0, 0)])
 @example([(0, 0, 0, 0), (61, 0, 1, 0), (125, 0, 0, 0), (0, 0, 0, 0), (14, 117, 0, 0), (66, 0, 73, 25)])
-@example(  # a base gets an axis of one element before a view of it is written to
+@example(  # a base gets an axis of length 1 before a write to a view of it
     [
         *[
             (123, 9, 23, 29),

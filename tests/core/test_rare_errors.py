@@ -1,4 +1,4 @@
-"""Errors that need more than one call. Those of single calls are in tests/data/messages.json."""
+"""Errors of several calls. The errors of single calls are in tests/data/messages.json."""
 
 import re
 
@@ -197,7 +197,7 @@ def test_error(call, error, message):
 
 
 def test_operands_between_each_other_may_overlap():
-    """Only arrays without gaps are compared, as in torch."""
+    """Only arrays without gaps are checked for overlap, as in torch."""
     memory = adjoint.zeros(41)
     first, second = memory[:40].view(2, 5, 4)[:, :3].transpose(1, 2), memory[1:].as_strided((2, 4, 3), (20, 1, 4))
     first.add_(second + 1)

@@ -1,4 +1,4 @@
-"""The values that nodes save for their operations, and the access to them."""
+"""The saved values of nodes, and the access to them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_a_saved_result_keeps_its_history_when_it_is_detached():
     total = (values * values).sum()
     values.detach_()
     (gradient,) = adjoint.autograd.grad(total, a, create_graph=True)
-    # the sum of the squared singular values is that of the squared elements
+    # the sum of the squared singular values is the sum of the squared elements
     np.testing.assert_allclose(gradient.detach().numpy(), 2 * a.detach().numpy())
     np.testing.assert_allclose(adjoint.autograd.grad(gradient.sum(), a)[0].numpy(), np.full((2, 2), 2.0))
 
@@ -80,7 +80,7 @@ def test_formulas_run_for_the_inputs_that_are_asked_for(function, first, second,
 
 
 def test_all_saved_values_are_checked_and_unpacked():
-    """As in torch, whichever formulas run."""
+    """As in torch, the check does not depend on the formulas that run."""
     x, w = adjoint.ones(3, requires_grad=True), adjoint.ones(3, requires_grad=True)
     unpacked = []
     with adjoint.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: (unpacked.append(1), t)[1]):

@@ -1,4 +1,4 @@
-"""Hooks on saved tensors, mutation of saved tensors, and source lines of those that were overwritten."""
+"""Hooks on saved tensors, modified saved tensors, and the source lines of their modification."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def through_numpy() -> graph.saved_tensors_hooks:
 
 
 def program(x: adjoint.Tensor) -> adjoint.Tensor:
-    """Inputs, results, sequences, several results, operations in place, views."""
+    """Each way to save: inputs, results, sequences, several results, in-place operations, views."""
     y = adjoint.stack([x.exp(), x * x.sin()])
     values, _ = (y * y[0]).sort(dim=1)
     z = values.tanh().clone()
@@ -71,7 +71,7 @@ def test_what_hooks_see(x: adjoint.Tensor) -> None:
     with graph.saved_tensors_hooks(pack, unpack):
         y = x * x
         z = y.exp()
-        w = z * 3  # a number is no tensor, and nothing is saved
+        w = z * 3  # for a number as operand, nothing is saved
         w.sum()
     assert packed[0] is x and packed[1] is x
     assert len(packed) == 3 and packed[2].grad_fn is z.grad_fn
@@ -199,7 +199,7 @@ def test_composed_pairs(x: adjoint.Tensor, tmp_path) -> None:
     assert x.grad.tolist() == y.half().tolist()
 
 
-# mutation ----------------------------------------------------------------------------------------------------------
+# modified saved tensors --------------------------------------------------------------------------------------------
 
 
 def test_saved_tensors_may_be_modified_in_the_block(x: adjoint.Tensor) -> None:

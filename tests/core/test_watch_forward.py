@@ -20,7 +20,7 @@ def quietly(mode: type, *arguments: object, **options: object) -> object:
 
 
 def message_of_nan(loss: adjoint.Tensor) -> str:
-    """The message of the error that a backward pass in anomaly mode raises."""
+    """The error message of a backward pass in anomaly mode."""
     with pytest.warns(UserWarning, match="Error detected"), pytest.raises(RuntimeError, match="returned nan") as caught:
         loss.backward()
     return str(caught.value)
@@ -156,7 +156,7 @@ def test_as_part_of_anomaly_mode() -> None:
         adjoint.tensor([-1.0]).log()
 
 
-# whose zeros ----------------------------------------------------------------------------------------------------------
+# the origin of zeros --------------------------------------------------------------------------------------------------
 
 
 def test_nan_from_the_branch_that_where_did_not_select() -> None:
@@ -211,7 +211,7 @@ def test_where_without_forward_information() -> None:
         assert "the branch that where() did not select.\nGive that" in message_of_nan(loss)
 
 
-# anomaly mode as torch has it -----------------------------------------------------------------------------------------
+# anomaly mode in torch's form -----------------------------------------------------------------------------------------
 
 
 def test_what_hooks_raise_is_shown_too() -> None:
@@ -267,7 +267,7 @@ def test_a_mode_can_be_entered_twice() -> None:
         assert not adjoint.is_anomaly_enabled()
 
 
-# who freed the graph --------------------------------------------------------------------------------------------------
+# the pass that freed the graph ----------------------------------------------------------------------------------------
 
 
 def test_second_pass_names_the_first() -> None:
