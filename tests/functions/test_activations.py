@@ -1,4 +1,4 @@
-"""Activations: values against NumPy and SciPy, kinks, in-place forms, dropout, errors."""
+"""Activations: values of NumPy and SciPy, kinks, in-place forms, dropout, errors."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_value(name: str) -> None:
 @pytest.mark.parametrize("name", ["elu", "gelu", "silu", "mish", "logsigmoid", "softplus", "hardswish", "selu"])
 @pytest.mark.parametrize("size", [57, 20000])
 def test_no_overflow_and_one_rounding(name: str, size: int) -> None:
-    """Large arguments give finite values and derivatives without warnings, large arrays what small ones give."""
+    """Large arguments give finite values and derivatives without warnings. The size of the array does not matter."""
     x = np.linspace(-300.0, 300.0, size, dtype=np.float32)
     function = getattr(F, name)
     leaf = adjoint.tensor(x, requires_grad=True)
@@ -78,7 +78,7 @@ def test_no_overflow_and_one_rounding(name: str, size: int) -> None:
 
 
 KINKS = {
-    # derivatives at the points -3, -1, -0.5, 0, 0.5, 1, 3 and 6
+    # the derivatives at -3, -1, -0.5, 0, 0.5, 1, 3 and 6
     "relu6": (F.relu6, [0, 0, 0, 0, 1, 1, 1, 0]),
     "hardtanh": (F.hardtanh, [0, 0, 1, 1, 1, 0, 0, 0]),
     "hardsigmoid": (lambda x: F.hardsigmoid(x) * 6, [0, 1, 1, 1, 1, 1, 0, 0]),
@@ -275,7 +275,7 @@ POINTS = [-2.0, -0.0, 0.0, 1.0, 3.0, -INF, INF, NAN]
 def test_exponential_units_of_any_alpha(name, alpha, values, slopes, n):
     x = adjoint.tensor(POINTS * n).requires_grad_()
     with warnings.catch_warnings():
-        # 0 * inf, where NaN is the value
+        # 0 * inf warns, and its value NaN is expected
         warnings.filterwarnings("ignore", "invalid value", RuntimeWarning)
         y = getattr(adjoint.nn.functional, name)(x, alpha)
         y.sum().backward()

@@ -1,4 +1,4 @@
-"""Embeddings and attention: values against NumPy, what the gradient leaves out, masks, errors."""
+"""Embeddings and attention: values of NumPy, rows without a gradient, masks, errors."""
 
 from __future__ import annotations
 
@@ -204,7 +204,7 @@ def test_a_query_that_may_attend_to_nothing() -> None:
 
 
 def test_attention_without_features() -> None:
-    # all keys fit equally well
+    # all keys have the same score
     value = adjoint.arange(6.0).reshape(3, 2).requires_grad_()
     result = F.scaled_dot_product_attention(adjoint.zeros(2, 0), adjoint.zeros(3, 0), value)
     assert result.tolist() == [[2.0, 3.0]] * 2
@@ -236,7 +236,7 @@ PACKED, BIAS, OUT = RNG.standard_normal((18, 6)), RNG.standard_normal(18), RNG.s
 
 
 def several_heads(x: np.ndarray, y: np.ndarray, mask: Any = 0.0) -> tuple[np.ndarray, np.ndarray]:
-    """Output and weights of each head for queries (L, N, E), keys and values (S, N, E); the mask is added."""
+    """Output and weights of each head for queries (L, N, E) and keys and values (S, N, E), with an additive mask."""
     parts = zip((x, y, y), np.split(PACKED, 3), np.split(BIAS, 3), strict=True)
     split = [(a @ w.T + b).reshape(len(a), -1, HEADS, WIDTH // HEADS).transpose(1, 2, 0, 3) for a, w, b in parts]
     weights = special.softmax(split[0] @ np.swapaxes(split[1], -1, -2) / np.sqrt(WIDTH // HEADS) + mask, axis=-1)
@@ -275,7 +275,7 @@ def test_masks_of_several_heads() -> None:
     for options in ({}, {"need_weights": False}):
         np.testing.assert_allclose(multihead(*tensors(x, y), **masks, **options)[0].numpy(), output)
     np.testing.assert_allclose(multihead(*tensors(x, y), **masks)[1].numpy(), weights.mean(1))
-    # with the hint, and where nothing else asks for it, the mask itself is not read
+    # with the hint is_causal the mask itself is not read, unless another option needs it
     hint = {"attn_mask": adjoint.zeros(3, 5), "is_causal": True, "need_weights": False}
     causal = np.where(np.tril(np.ones((3, 5), bool)), 0, -np.inf)
     np.testing.assert_allclose(multihead(*tensors(x, y), **hint)[0].numpy(), several_heads(x, y, causal)[0])
@@ -284,7 +284,7 @@ def test_masks_of_several_heads() -> None:
 
 
 def test_more_keys() -> None:
-    """A key of zeros takes its share of the weights, and one that is learned is like one more of the input."""
+    """A key of zeros gets its share of the weights. A learned key is like one more key of the input."""
     x, y = tensors(RNG.standard_normal((3, 2, 6)), RNG.standard_normal((5, 2, 6)))
     packed, out = tensors(PACKED, OUT)
     extra = adjoint.tensor(RNG.standard_normal((1, 1, 6)))

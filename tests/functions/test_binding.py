@@ -16,8 +16,8 @@ from adjoint.tensor.table import operations
 A = [7.0, -7.0, 2.5]
 B = [2.0, 2.0, -4.0]
 
-# Python's operators and what they give for numbers of these lists; // rounds down and % has the divisor's sign, in
-# Python as in torch
+# Python's operators and Python's results for the numbers of these lists. In torch, too, // rounds down and the result
+# of % has the sign of the divisor.
 ARITHMETIC = {
     "+": operator.add,
     "-": operator.sub,
@@ -272,7 +272,7 @@ SYMBOLS = {**ARITHMETIC, "**": operator.pow, **LOGICAL, **IN_PLACE}
 def test_what_is_no_operand(symbol, apply, other):
     name = "** or pow()" if symbol == "**" else symbol
     message = f"unsupported operand type(s) for {name}: 'Tensor' and '{type(other).__name__}'"
-    if symbol == "*" and other == "a":  # Python tries to repeat the text
+    if symbol == "*" and other == "a":  # Python interprets this as the repetition of a text
         message = "only integer tensors of a single element can be converted to an index"
     with pytest.raises(TypeError, match=re.escape(message)):
         apply(adjoint.tensor([1.0]), other)

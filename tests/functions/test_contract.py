@@ -1,4 +1,4 @@
-"""Contractions: values against NumPy, first and second derivatives against finite differences, torch's errors."""
+"""Contractions: NumPy's values, first and second derivatives against finite differences, torch's errors."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -22,7 +22,7 @@ def draw(shape: Sequence[int], dtype: str = "float64") -> np.ndarray:
 
 
 def weighted(result: Any) -> Any:
-    """A real number that depends on every part of the result, with weights that are always the same."""
+    """A real number that depends on every part of the result, with fixed weights."""
     rng = np.random.default_rng(3)
     weights = rng.standard_normal(tuple(result.shape)) + 0.5
     total = (result * adjoint.from_numpy(np.asarray(weights)).to(result.dtype)).sum()
@@ -264,7 +264,7 @@ def test_einsum_broadcasts_size_one(equation: str, shapes: list[tuple[int, ...]]
     for labels, shape in zip(inputs, shapes, strict=True):
         for c, n in zip(labels, shape, strict=True):
             sizes[c] = max(n, sizes.get(c, 1))
-    # with every axis repeated the sum is the same; a diagonal of one element stands for one along the diagonal
+    # Broadcasting every axis leaves the sum unchanged. One element of a diagonal stands for the whole diagonal.
     whole = [
         o * np.eye(sizes[labels[0]]) if labels == "ii" else np.broadcast_to(o, [sizes[c] for c in labels])
         for o, labels in zip(operands, inputs, strict=True)
@@ -323,13 +323,13 @@ def test_malformed_equations(equation: str, shapes: list[tuple[int, ...]], messa
 def test_einsum_types() -> None:
     x, y = adjoint.ones(2), adjoint.ones(2, dtype=adjoint.float64)
     assert adjoint.einsum("i,i->i", x, y).dtype is adjoint.float64
-    # sums of whole numbers are int64, products of matrices are not
+    # einsum gives int64 if it sums integers, and keeps the type if it multiplies matrices
     a, b = adjoint.ones(2, 2, dtype=adjoint.int32), adjoint.ones(2, dtype=adjoint.bool)
     summed = {"ij->": [a], "ii": [a], "ij,j->j": [a, a[0]], "i->": [b]}
     assert {adjoint.einsum(equation, *tensors).dtype for equation, tensors in summed.items()} == {adjoint.int64}
     assert adjoint.einsum("i->", b) == 2
     assert {adjoint.einsum(equation, a, a).dtype for equation in ("ij,jk->ik", "ij,ij->")} == {adjoint.int32}
-    # an axis of size 1 that broadcasts is none, and of three operands all are summed alike
+    # an axis that broadcasts is summed, and so are all axes if there are three operands
     column = adjoint.ones(2, 1, dtype=adjoint.int32)
     for equation, operands in {"ij,jk->ik": (column, a), "i,j,jk->i": (a[0], a[0], a)}.items():
         result = adjoint.einsum(equation, *operands)

@@ -1,4 +1,4 @@
-"""Convolutions against their definition, their transposes against inner products, and what they say of bad input."""
+"""Convolutions against their definition, their transposes against inner products, and errors for bad input."""
 
 from __future__ import annotations
 

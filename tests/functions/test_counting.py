@@ -1,4 +1,4 @@
-"""Searching sorted sequences, unique elements, counts, histograms: values against NumPy, options, errors."""
+"""Searches in sorted sequences, unique elements, counts, histograms: NumPy's values, options, errors."""
 
 from __future__ import annotations
 
@@ -234,7 +234,7 @@ def test_histograms_that_are_refused(call, error, message):
         call()
 
 
-# places and shapes --------------------------------------------------------------------------------------------------
+# indices and shapes -------------------------------------------------------------------------------------------------
 
 
 def test_places_of_a_fixed_number():

@@ -1,4 +1,4 @@
-"""Derivatives of distribution functions by their parameters against mpmath, over many scales."""
+"""Derivatives of distribution functions by their parameters, against mpmath, over many scales."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_where_the_modified_functions_have_no_derivative_by_the_order() -> None:
         np.testing.assert_array_equal(OPS.iv(v, z, 1, False), [0, nan, nan, nan, nan, nan, nan, -np.inf])
         np.testing.assert_array_equal(OPS.iv(v, z, 1, True)[:7], [0, nan, nan, nan, nan, nan, 0])
         np.testing.assert_array_equal(OPS.kv(v, z, 1, True)[3:7], [nan, nan, nan, 0])
-        # far below what the integrals see
+        # the values are too small for the integrals
         assert np.isfinite(OPS.iv(np.array([0.0, 2.0]), np.array([1e-300, 1e-300]), 1)).all()
 
 

@@ -1,6 +1,6 @@
-"""Elementwise operations at the edges: kinks under infinite cotangents, operands that are refused, torch's errors.
+"""Elementwise operations in rare cases: kinks under infinite cotangents, wrong operands, torch's errors.
 
-Values and derivatives elsewhere are tested from the declarations in test_table.py.
+The declarations give the tests of other values and derivatives (test_table.py).
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ def gradient(function: Callable[[Tensor], Tensor], *values: float) -> list[float
     ids=["relu", "clamp_min", "clamp", "maximum", "minimum"],
 )
 def test_an_infinite_cotangent_does_not_flow_where_the_function_is_flat(function):
-    # the derivative of sqrt at 0 is infinite: 0 times it would be NaN
+    # the derivative of sqrt at 0 is infinite, and 0 times infinity would be NaN
     assert gradient(lambda x: function(x).sqrt(), -1.0, 4.0) == [0.0, 0.25]
 
 
 @pytest.mark.parametrize("dtype", [adjoint.uint8, adjoint.int16, adjoint.int64, adjoint.bool])
 def test_logarithms_of_whole_numbers_are_not_taken_in_half_precision(dtype):
-    """The derivatives by the exponent, and by what is multiplied with the logarithm."""
+    """This is seen in the derivatives by the exponent and by the factor of the logarithm."""
     base = adjoint.tensor([1, 3, 200]).to(dtype)
     x = adjoint.tensor([0.5, -0.25, 0.75], dtype=adjoint.float64, requires_grad=True)
     logs = [math.log(value) for value in base.tolist()]
@@ -150,7 +150,7 @@ def test_what_does_not_fit_is_not_written():
 
 @pytest.mark.parametrize("call", [lambda a, b: a / b, lambda a, b: 2 / b, lambda a, b: (a / 9).erfinv()])
 def test_results_may_be_overwritten_as_in_torch(call: Any) -> None:
-    """What the derivative needs are the inputs: p = x / total; p[mask] = 0 is common."""
+    """The derivatives need only the inputs. Many programs write p = x / total; p[mask] = 0."""
     a, b = (adjoint.tensor([1.0, 2.0, 4.0], dtype=adjoint.float64, requires_grad=True) for _ in range(2))
     expected = adjoint.autograd.grad(call(a, b)[1:].sum(), (a, b), allow_unused=True)
     result = call(a, b)

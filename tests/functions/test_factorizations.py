@@ -1,4 +1,4 @@
-"""LU, LDL, Householder reflectors and what may fail: products give the matrix back, derivatives, torch's errors."""
+"""LU, LDL, Householder reflectors, and factorizations that may fail: products, derivatives, torch's errors."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ def H(a: np.ndarray) -> np.ndarray:
 
 
 def check_derivatives(f: Any, *values: np.ndarray) -> None:
-    """The jvp agrees with differences, and the vjp is its transpose; the same holds for the vjp itself."""
+    """The jvp agrees with differences, and the vjp is its transpose. The same holds for the derivative of the vjp."""
     step = 1e-6
     primals = tuple([adjoint.from_numpy(v) for v in values])
     directions = [draw(*v.shape, dtype=str(v.dtype)) for v in values]
@@ -145,7 +145,7 @@ def test_zero_pivots() -> None:
             call()
 
 
-# what may fail --------------------------------------------------------------------------------------------------------
+# factorizations that may fail -----------------------------------------------------------------------------------------
 
 
 def test_inverses_that_may_fail() -> None:
@@ -200,7 +200,7 @@ def test_cholesky_that_may_fail(upper: bool) -> None:
 @pytest.mark.parametrize("hermitian", [False, True])
 @pytest.mark.parametrize("n", [0, 1, 5, 8])
 def test_ldl(n: int, hermitian: bool, dtype: str) -> None:
-    """Also with blocks of two rows, which an indefinite matrix with a zero diagonal needs."""
+    """An indefinite matrix with a zero diagonal needs blocks of two rows."""
     a = draw(2, n, n, dtype=dtype)
     a = a + (H(a) if hermitian else np.swapaxes(a, -1, -2))
     a[0] -= np.diag(np.diagonal(a[0]))
@@ -259,7 +259,7 @@ def test_reflectors_of_qr(shape: tuple[int, ...], dtype: str) -> None:
 
 @real_and_complex
 def test_householder_product_is_the_product(dtype: str) -> None:
-    """Also where the factors are not those of orthogonal reflectors, and for 0."""
+    """Factors of reflectors that are not orthogonal, and a factor of 0, are included."""
     a, tau = draw(4, 3, dtype=dtype), draw(2, dtype=dtype)
     tau[1] = 0
     product = np.eye(4, dtype=dtype)

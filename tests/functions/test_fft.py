@@ -1,4 +1,4 @@
-"""Fourier transforms: values against NumPy and the sums that define them, arguments, torch's errors."""
+"""Fourier transforms: NumPy's values and the sums that define them, arguments, torch's errors."""
 
 import itertools
 from functools import partial
@@ -61,7 +61,7 @@ def test_several_axes(name: str) -> None:
 @pytest.mark.parametrize("form", ["2", "n"])
 @pytest.mark.parametrize("norm", NORMS)
 def test_hermitian_signals(form: str, norm: str | None) -> None:
-    """Along the last axis hfft and ihfft, along the others fft and ifft."""
+    """The transform is hfft or ihfft along the last axis, and fft or ifft along the others."""
     half, real = draw(3, 4, dtype="complex128"), draw(3, 6)
     expected = np.fft.hfft(np.fft.fft(half, axis=0, norm=norm), axis=1, norm=norm)
     same(getattr(adjoint.fft, f"hfft{form}")(adjoint.from_numpy(half), norm=norm), expected, "float64")
@@ -371,7 +371,7 @@ def test_errors_of_signal_windows(name: str, options: Any, error: type[Exception
 @pytest.mark.parametrize("norm", ["backward", "ortho", "forward"])
 @pytest.mark.parametrize("shape", [(64,), (8, 63), (3, 4, 5)])
 def test_loops_without_scipys_python_code(shape: tuple[int, ...], norm: str) -> None:
-    """They give the bits of SciPy's functions, for any layout of memory and number of axes."""
+    """The loops give the bits of SciPy's functions, for every memory layout and number of axes."""
     rng = np.random.default_rng(0)
     x, z = rng.normal(size=shape), rng.normal(size=shape) + 1j
     for axes, dtypes in itertools.product([(0,), (len(shape) - 1,), tuple(range(len(shape)))], [("f4", "c8"), "dD"]):

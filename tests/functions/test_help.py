@@ -1,4 +1,4 @@
-"""The help of functions of several operations says how their derivative follows, and what is saved."""
+"""The help of a composite function names the origin of its derivative and the saved values."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from adjoint.rules import TABLE
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = runpy.run_path(str(ROOT / "scripts" / "generate_derivative_help.py"))
-#: Nodes that are no operations: writes into views.
+#: Nodes of writes into views. They belong to no operation.
 NODES = {"CopySlices", *(f"{view}ScatterBackward0" for view in ("AsStrided", "Diagonal", "Select", "Slice"))}
 
 

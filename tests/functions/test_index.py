@@ -1,6 +1,6 @@
-"""Indexing: brackets against NumPy on random indices, gradients of reading and writing, every function, torch's errors.
+"""Indexing: brackets against NumPy on random indices, gradients of reads and writes, every function, torch's errors.
 
-The rules themselves are tested from their declarations in test_table.py.
+test_table.py tests the rules themselves by their declarations.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def slices(n: int) -> st.SearchStrategy[slice]:
 
 @st.composite
 def basic_indices(draw: Any, shape: tuple[int, ...]) -> Any:
-    """A tuple of slices, ints, None and perhaps an ellipsis."""
+    """A tuple of slices, ints, None and sometimes an ellipsis."""
     n_axes = draw(st.integers(0, len(shape)))
     after = draw(st.booleans())
     axes = range(len(shape) - n_axes, len(shape)) if after else range(n_axes)
@@ -62,7 +62,7 @@ def basic_indices(draw: Any, shape: tuple[int, ...]) -> Any:
 
 @st.composite
 def advanced_indices(draw: Any, shape: tuple[int, ...]) -> Any:
-    """A tuple in which arrays of ints, or one mask, stand among slices, None and perhaps an ellipsis."""
+    """A tuple with index arrays or one mask among slices, None and sometimes an ellipsis."""
     items: list[Any] = []
     common = draw(hnp.array_shapes(min_dims=1, max_dims=2, min_side=0, max_side=3))
     axis, masked = 0, False
@@ -95,7 +95,7 @@ def indexed(draw: Any, kinds: Any) -> tuple[np.ndarray[Any, Any], Any]:
 
 
 def forms(index: Any) -> list[Any]:
-    """The same index with arrays, with tensors, and with lists."""
+    """The same index in arrays, in tensors, and in lists."""
     items = index if isinstance(index, tuple) else (index,)
     if not any(isinstance(item, np.ndarray) for item in items):
         return [index]
@@ -148,7 +148,7 @@ def test_setitem(case: tuple[np.ndarray[Any, Any], Any], data: Any) -> None:
         return
     value = np.asarray(-np.arange(1.0, 1 + np.prod(shape, dtype=int)).reshape(shape))
     if has_repeats(array, index):
-        # which of several values stays at one place is not defined
+        # if several values go to one element, the result is undefined
         value = np.full(shape, -1.0)
     expected = array.copy()
     expected[index] = value
@@ -180,7 +180,7 @@ def summed_to(array: np.ndarray[Any, Any], shape: tuple[int, ...]) -> Any:
     return array.sum(tuple(i for i, n in enumerate(shape) if n == 1), keepdims=True).reshape(shape)
 
 
-# what differs from NumPy, and odd indices -----------------------------------------------------------------------------
+# differences from NumPy, and unusual indices --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -339,7 +339,7 @@ def test_second_derivatives_through_assignments() -> None:
     y[0] = y[1].clone() * y[2].clone()
     y[1] = y[0].clone() * y[2].clone()
     (g,) = adjoint.autograd.grad(y.sum(), x, create_graph=True)
-    # y = (b c, b c c, c)
+    # x = (a, b, c) and y = (b c, b c c, c)
     assert g.tolist() == [0, 3 + 9, 2 + 2 * 2 * 3 + 1]
     (h,) = adjoint.autograd.grad(g[1] + g[2], x)
     assert h.tolist() == [0, 1 + 6, (1 + 6) + 4]
@@ -644,7 +644,7 @@ def test_where_writes_into_out_and_says_which_shapes_differ() -> None:
 
 
 def test_slices_with_negative_steps_are_views_as_in_numpy() -> None:
-    """Torch has none; NumPy's programs reverse axes so."""
+    """Torch has no negative steps. NumPy programs use them to reverse axes."""
     array = np.arange(12.0).reshape(3, 4)
     x = adjoint.tensor(array, requires_grad=True)
     picks = [np.s_[::-1], np.s_[:, ::-2], np.s_[::-1, 2::-1], np.s_[-1:0:-1, 1], np.s_[[0, 2], ::-1], np.s_[None, ::-3]]
@@ -793,7 +793,7 @@ def test_gradients_of_what_is_repeated_are_rounded_once(repeated, dtype) -> None
 
 
 def test_sums_of_halves_at_one_place_are_rounded_once() -> None:
-    ones = adjoint.ones(600, dtype=adjoint.bfloat16)  # 1 + 256 is 256 again
+    ones = adjoint.ones(600, dtype=adjoint.bfloat16)  # the sum 1 + 256 would be rounded to 256
     for total in (
         adjoint.zeros(1).bfloat16().scatter_add(0, adjoint.zeros(600).long(), ones),
         adjoint.zeros(1).bfloat16().index_put((adjoint.zeros(600).long(),), ones, accumulate=True),
@@ -864,7 +864,7 @@ def test_a_number_is_scattered_to_one_place(shapes, reduce, include_self):
     assert adjoint.autograd.gradgradcheck(reduced, (x, source))
 
 
-#: The dtypes, as the errors of PyTorch 2.13 name them; those with limits that 300 is beyond come first.
+#: The names of dtypes in the errors of PyTorch 2.13. Types whose range is exceeded by 300 come first.
 TYPE_NAMES = {
     "uint8": "uint8_t", "int8": "int8_t", "int16": "int16_t", "int32": "int", "int64": "long int", "bool": "",
     "float32": "float", "float64": "double", "complex64": "c10::complex<float>", "complex128": "c10::complex<double>",

@@ -1,4 +1,4 @@
-"""Names whose declarations are imported when they are first used: each test uses them in a fresh interpreter."""
+"""Names whose declarations are imported at their first use. Each test uses them in a fresh interpreter."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ START = "import adjoint, numpy as np\nx = adjoint.tensor([1.0, -2.0], requires_g
 
 
 def run(program: str) -> str:
-    """What a program prints in a fresh interpreter."""
+    """The output of a program in a fresh interpreter."""
     return subprocess.run(
         [sys.executable, "-c", START + program], capture_output=True, text=True, check=True
     ).stdout.strip()
@@ -136,7 +136,7 @@ FIRST_USES = {
     "adjoint.autograd.gradcheck(lambda x: x * x, (x.double(),), check_batched_grad=True)": "True",
     "adjoint.utils.checkpoint.checkpoint(lambda x: x * x, x, use_reentrant=False).tolist()": "[1.0, 4.0]",
 }
-#: Each expression is evaluated in a child process, in which it is the first that uses adjoint.
+#: A child process evaluates each expression as its first use of adjoint.
 IN_CHILDREN = """
 import json, os, sys
 values = {}
@@ -237,7 +237,7 @@ def test_a_child_process_uses_names_first() -> None:
     assert run(program) == "0"
 
 
-# what the tables say --------------------------------------------------------------------------------------------------
+# contents of the tables -----------------------------------------------------------------------------------------------
 
 
 def test_every_home_is_a_module() -> None:

@@ -1,4 +1,4 @@
-"""Linear algebra: values against NumPy and SciPy, derivatives of both orders against differences, torch's errors."""
+"""Linear algebra: values of NumPy and SciPy, derivatives of both orders against differences, torch's errors."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -34,7 +34,7 @@ def H(a: Any) -> Any:
 
 
 def value_of(result: Any) -> Any:
-    """A real number that depends on every part of the result (or results), with weights that are always the same."""
+    """A real number that depends on every part of the result or results, with fixed weights."""
     rng = np.random.default_rng(3)
     total = None
     for part in result if isinstance(result, tuple) else (result,):
@@ -134,7 +134,7 @@ def test_cholesky_solve_and_inverse(upper: bool, dtype: str) -> None:
 @real_and_complex
 @pytest.mark.parametrize("upper", [False, True])
 def test_cholesky_factors_have_a_derivative_where_they_are_not_read(upper: bool, dtype: str) -> None:
-    """As in PyTorch: that of (L H(L))^-1 B for any square L, to any order, whatever stands there."""
+    """As in PyTorch, the derivative is that of (L H(L))^-1 B for any square L, to any order and for all values."""
     whole = regular(3, 3, dtype=dtype)
     triangle = np.triu(whole) if upper else np.tril(whole)
     b, v = (adjoint.from_numpy(draw(3, 2, dtype=dtype)) for _ in range(2))
@@ -418,7 +418,7 @@ def test_functions_that_depend_on_phases_are_refused(f: Any, message: str) -> No
 
 
 def test_complex_singular_vectors_share_their_turn() -> None:
-    """Only the sum of both angles is determined; as in PyTorch each vector of a pair turns by half of it."""
+    """Only the sum of both angles is determined. As in PyTorch, each vector of a pair turns by half of the sum."""
     a, t = (adjoint.from_numpy(draw(4, 3, dtype="complex128")) for _ in range(2))
     (U, S, Vh), (dU, dS, dVh) = adjoint.func.jvp(lambda x: tuple(adjoint.linalg.svd(x, False)), (a,), (t,))
     left, right = (adjoint.linalg.diagonal(x) for x in (U.mH @ dU, Vh @ dVh.mH))
@@ -439,7 +439,7 @@ def test_singular_values_have_one_driver() -> None:
 @real_and_complex
 @pytest.mark.parametrize("shape", [(6, 4), (4, 6), (2, 5, 4)])
 def test_low_rank(shape: tuple[int, ...], dtype: str) -> None:
-    """A matrix of rank 2 is found exactly, and so are the gradients of what does not depend on the phases."""
+    """A matrix of rank 2 has exact factors. Gradients of functions that ignore the phases are exact, too."""
     thin, wide = draw(*shape[:-1], 2, dtype=dtype), draw(*shape[:-2], 2, shape[-1], dtype=dtype)
     a = adjoint.from_numpy(thin @ wide)
     U, S, V = adjoint.svd_lowrank(a, q=2)
@@ -556,7 +556,7 @@ def test_norm(shape: Any, order: Any, dim: Any) -> None:
 def test_norms_of_empty_matrices_and_another_dtype() -> None:
     for order in ("fro", "nuc", 1, 2):
         assert adjoint.linalg.matrix_norm(adjoint.ones(0, 3), order).item() == 0.0
-    # the largest of no values is a constant
+    # without singular values, the largest one is a constant
     x = adjoint.ones(0, 3, requires_grad=True)
     orders = ("fro", "nuc", 1, 2, math.inf)
     assert [adjoint.linalg.matrix_norm(x, order).requires_grad for order in orders] == [True, True, True, False, False]
@@ -710,7 +710,7 @@ def test_determinants_of_undefined_matrices_have_undefined_derivatives() -> None
     np.testing.assert_allclose(gradient[0].detach().numpy(), [[5.0, 0.0], [-1.0, 4.0]], atol=1e-12)
     assert adjoint.isnan(gradient[1]).all()
     (curvature,) = adjoint.autograd.grad(gradient, x, adjoint.ones(2, 2, 2).double())
-    # of a d - b c with all four moved alike
+    # the second derivative of a d - b c along a direction of four ones
     np.testing.assert_allclose(curvature[0].numpy(), [[1.0, -1.0], [-1.0, 1.0]], atol=1e-12)
     assert adjoint.isnan(curvature[1]).all()
 
@@ -743,7 +743,7 @@ ITERATIVE: dict[str, Callable[[adjoint.Tensor], Any]] = {
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex128"])
 @pytest.mark.parametrize("name", ITERATIVE)
 def test_matrices_with_an_infinity_give_nan(name: str, dtype: str) -> None:
-    """LAPACK's iterations do not end for some of them: one infinity in a stack is enough, wherever it stands."""
+    """LAPACK's iterations do not end for some such matrices. One infinity in a stack is enough, at any position."""
     regular = np.random.default_rng(0).normal(size=(3, 3)) + 3 * np.eye(3)
     regular = regular + regular.T
     for position in ((0, 1), (1, 1), (slice(None), slice(None))):
@@ -797,7 +797,7 @@ def test_vander_of_a_number():
 
 @pytest.mark.parametrize("upper", [False, True])
 def test_triangle_of_cholesky_inverse(upper: bool) -> None:
-    """The triangle that is read counts: along it the tangent is that of finite differences."""
+    """The result depends on the triangle that is read. Its tangent agrees with finite differences."""
     factor = np.tril(RNG.normal(size=(4, 4))) + 3 * np.eye(4)
     t, other = np.tril(RNG.normal(size=(4, 4))), np.triu(RNG.normal(size=(4, 4)), 1)
     if upper:

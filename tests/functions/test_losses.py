@@ -1,4 +1,4 @@
-"""Losses and distances: values against NumPy and SciPy, reductions, ignored entries, errors; CTC against all paths."""
+"""Losses and distances: values of NumPy and SciPy, reductions, ignored entries, errors; CTC against all paths."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ STIRLING = np.where(Q * 9 > 1, Q * 9 * np.log(Q * 9) - Q * 9 + 0.5 * np.log(2 * 
 ENTROPY = -(Q * np.log(P) + (1 - Q) * np.log(1 - P))
 LOGITS = np.log1p(np.exp(X)) - X * Q
 
-# loss, its arguments, and the loss of each element
+# the loss, its arguments, and its value for each element
 VALUES: dict[str, tuple[Callable[..., Any], list[np.ndarray], np.ndarray]] = {
     "mse": (F.mse_loss, [X, Y], (X - Y) ** 2),
     "l1": (F.l1_loss, [X, Y], np.abs(X - Y)),
@@ -244,7 +244,7 @@ def test_soft_margin_of_complex_numbers() -> None:
 
 
 def reference_nll(x: np.ndarray, labels: np.ndarray, weight: np.ndarray, ignore: int) -> tuple[np.ndarray, np.ndarray]:
-    """Losses and weights of all places, one by one; classes are axis 1."""
+    """Losses and weights of all positions, one by one. The classes are axis 1."""
     losses, weights = np.zeros(labels.shape), np.zeros(labels.shape)
     for index in np.ndindex(labels.shape):
         c = labels[index]
@@ -337,7 +337,7 @@ def collapsed(path: tuple[int, ...], blank: int) -> tuple[int, ...]:
 
 
 def probability(log_probs: np.ndarray, target: tuple[int, ...], blank: int) -> float:
-    """The sum over all paths that give the target."""
+    """The sum of the probabilities of all paths that give the target."""
     moments, classes = log_probs.shape
     return sum(
         np.exp(log_probs[range(moments), path].sum())
@@ -380,7 +380,7 @@ def test_ctc_gradient_takes_probabilities_to_sum_to_one() -> None:
     assert gradcheck(lambda x: loss(x.log_softmax(2)), x) and gradgradcheck(lambda x: loss(x.log_softmax(2)), x)
     leaf = x.detach().requires_grad_()
     loss(leaf).sum().backward()
-    # the second sample has three frames
+    # the second sample has only three frames
     sums = leaf.exp().sum(2) - 1
     sums[3, 1] = 0
     np.testing.assert_allclose(leaf.grad.sum(2).numpy(), sums.detach().numpy(), atol=1e-12)
@@ -578,7 +578,7 @@ def test_reductions_by_number() -> None:
         )
         for actual, expected in pairs:
             np.testing.assert_array_equal(actual.numpy(), expected.numpy())
-    assert adjoint.hinge_embedding_loss(x, y).shape == x.shape  # none unless given
+    assert adjoint.hinge_embedding_loss(x, y).shape == x.shape  # the default is no reduction
     with pytest.raises(TypeError, match=r"kl_div\(\): argument 'reduction' must be int, not str"):
         adjoint.kl_div(x, y, "mean")
     with pytest.raises(ValueError, match="3 is not a valid value for reduction"):
@@ -599,8 +599,8 @@ def test_margins_of_integer_losses() -> None:
     assert ranking.tolist() == [3.0, 1.0, 2.0] and ranking.dtype is adjoint.float32
 
 
-#: For (input, target) = (0-d double, single), (single, 0-d double), (0-d single, double), (double, 0-d single) whether
-#: the result is double, as PyTorch has it: some expand both first, some go by the input.
+#: For (input, target) = (0-d double, single), (single, 0-d double), (0-d single, double), (double, 0-d single): 1 if
+#: PyTorch's result is double. Some losses expand both tensors first, and some use the input's type.
 OF_NUMBERS = {
     "kl_div": "0011", "poisson_nll_loss": "0011", "l1_loss": "1111", "mse_loss": "1111", "smooth_l1_loss": "1111",
     "huber_loss": "1001", "hinge_embedding_loss": "1001",

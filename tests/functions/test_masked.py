@@ -1,4 +1,4 @@
-"""Reductions over the elements that a mask picks: the same as over those elements alone, and no NaN from the others."""
+"""Reductions over the elements that a mask selects: the same as over these elements alone, without NaN from others."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ import adjoint
 
 RNG = np.random.default_rng(41)
 NAN, INF = float("nan"), float("inf")
-#: A row with three picked elements, one with none, one with all.
+#: Rows with three selected elements, with one, with none, and with all.
 MASK = np.array([[True, False, True, True], [False] * 4, [True] * 4])
 
 
@@ -76,9 +76,9 @@ def test_what_runs_along_an_axis(name: str) -> None:
 
 @pytest.mark.parametrize("name", [*REDUCTIONS, *ALONG])
 def test_gradients(name: str) -> None:
-    """Of the other elements it is exactly 0, whatever they are, and also in a row without picked ones.
+    """The gradient by an element outside of the mask is exactly 0, also in a row without selected elements.
 
-    There a variance is NaN, and so is its gradient.
+    In such a row the variance is NaN, and so is its gradient.
     """
     x = draw(3, 4)
     x[~MASK] = NAN

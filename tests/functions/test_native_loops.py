@@ -1,4 +1,4 @@
-"""The rules hand the loops in C arguments that these take: for common calls no formula runs in their place."""
+"""The rules give the C loops arguments that the loops support. So common calls do not run formulas of whole arrays."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from adjoint.nn import functional as F
 
 pytestmark = pytest.mark.skipif(not vectors.compiled, reason="the loops are compiled")
 
-#: For each module of rules calls whose gradients, or values, the loops compute.
+#: For each module of rules: calls whose gradients or values the loops compute.
 CALLS: dict[str, list[Callable[[], Any]]] = {
     "normalization": [
         lambda: F.layer_norm(leaf(6, 40), (40,)),

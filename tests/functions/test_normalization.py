@@ -90,7 +90,7 @@ def test_gradients_of_weight_and_bias() -> None:
 
 
 def test_large_mean() -> None:
-    """The variance is that of differences from the mean, not a difference of squares."""
+    """The variance uses differences from the mean, since a difference of squares would lose digits."""
     x = adjoint.tensor(RNG.standard_normal((2, 1000)) + 3000, dtype=adjoint.float32)
     expected = standardized(x.numpy().astype(np.float64), (1,))
     np.testing.assert_allclose(F.layer_norm(x, (1000,)).numpy(), expected, atol=2e-3)

@@ -1,4 +1,4 @@
-"""Numbers in the type of a tensor, what is refused, dtypes and names of results, as torch has them."""
+"""Numbers in the type of a tensor, refused arguments, dtypes and names of results, as in torch."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import adjoint as torch
 
 F = torch.nn.functional
 
-# numbers and the types that they meet ---------------------------------------------------------------------------------
+# numbers and the types of tensors -------------------------------------------------------------------------------------
 
 BYTES = torch.tensor([1, 2, 250], dtype=torch.uint8)
 PICK = torch.tensor([0])
@@ -39,7 +39,7 @@ def write(target, index):
         (lambda: torch.tensor([1, 2]).index_add(0, PICK, torch.tensor([5]), alpha=1.7), [6, 2]),
         (lambda: torch.addmm(torch.tensor([[1]]), torch.tensor([[2]]), torch.tensor([[3]]), beta=1.7), [[7]]),
         (lambda: torch.ones(1).fill_(float("inf")), [float("inf")]),
-        # of one number or none there is nothing to compare
+        # one number or none needs no comparison
         (lambda: torch.kthvalue(torch.tensor(1j), 1).values, 1j),
         (lambda: torch.mode(torch.tensor(1j)).values, 1j),
         (lambda: torch.mode(torch.ones(0, 2) * 1j).values, []),
@@ -67,7 +67,7 @@ def write(target, index):
         (lambda: torch.zeros(2, 2).bool().addr_(FLAGS, FLAGS), [[True, False], [False, False]]),
         (lambda: torch.lerp(torch.tensor([1, 4]), torch.tensor([3, 9]), torch.tensor(0.5)), [2.0, 6.5]),
         (lambda: FLAGS**False, [True, True]),
-        # truncated, from both ends to the middle; 7 - 3 * (10 / 6) is a little less than 2
+        # torch counts from both ends to the middle and truncates; 7 - 3 * (10 / 6) is slightly less than 2
         (lambda: torch.linspace(-3, 7, 7, dtype=torch.int32), [-3, -1, 0, 1, 3, 5, 7]),
         (lambda: torch.linspace(-2.7, 5.5, 6, dtype=torch.int64), [-2, 0, 0, 2, 3, 5]),
         (lambda: torch.linspace(-9, 5, 1, dtype=torch.int64), [-9]),
@@ -89,12 +89,12 @@ ALONG = (torch.max, torch.min, torch.amax, torch.amin, torch.median, torch.nanme
 @pytest.mark.parametrize(
     ("result", "expected"),
     [
-        # in bfloat16 numbers near 200 have steps of 1, near 300 of 2, near 1 of 1/128
+        # the distance of neighbouring bfloat16 numbers is 1 near 200, 2 near 300, and 1/128 near 1
         (lambda x: x == 200.2, True),
         (lambda x: x - torch.tensor([301]), -100.0),
         (lambda x: torch.remainder(torch.tensor(400.9, dtype=torch.float64), x), 0.0),
         (lambda x: torch.fmod(x, 1.0041), 0.453125),
-        # products and quotients keep numbers as they are
+        # products and quotients use the number without rounding
         (lambda x: x * torch.tensor(1.0046, dtype=torch.float64), 201.0),
         (lambda x: x / 0.994, 201.0),
         (lambda x: x // 0.9923, 201.0),
@@ -162,7 +162,7 @@ def test_refused_as_in_torch(call, error, message) -> None:
         call()
 
 
-# results that torch has in another way than NumPy ---------------------------------------------------------------------
+# results with forms of torch, which differ from NumPy's ---------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -180,7 +180,7 @@ def test_refused_as_in_torch(call, error, message) -> None:
         (lambda: torch.nan_to_num(torch.ones(2).bfloat16()), torch.bfloat16),
         (lambda: FLAGS.clone().conj_physical_(), torch.bool),
         (lambda: torch.nansum(PICK, dtype=torch.complex64), torch.complex64),
-        # NumPy's numbers count as Python's
+        # NumPy's numbers count as Python's numbers
         (lambda: PICK * np.float64(2), torch.float32),
         (lambda: torch.tensor(1.0) + np.float64(2), torch.float32),
         (lambda: torch.add(PICK, np.complex128(2)), torch.complex64),
@@ -312,7 +312,7 @@ def test_powers_of_negative_numbers_by_zero_are_constant() -> None:
     x, zero = torch.tensor([-2.0], requires_grad=True), torch.tensor([0.0], requires_grad=True)
     first = torch.autograd.grad(x**zero, [x, zero], create_graph=True)
     assert first[0].item() == 0 and np.isnan(first[1].item())
-    # the logarithm of a negative number is NaN, its derivative is not
+    # the logarithm of a negative number is NaN, but its derivative is a number
     assert torch.autograd.grad(first[1], x)[0].item() == -0.5
 
 
@@ -401,7 +401,7 @@ def test_powers_by_products_are_those_of_numpy(exponent, kind):
     assert torch.autograd.gradgradcheck(lambda v: v**exponent, (t,))
 
 
-# parameters that are numbers of NumPy's -------------------------------------------------------------------------------
+# parameters given as NumPy's numbers ----------------------------------------------------------------------------------
 
 X = torch.ones(2, 2)
 

@@ -1,4 +1,4 @@
-"""Arguments that several families of functions check alike."""
+"""Argument checks that several families of functions share."""
 
 import pytest
 

@@ -1,6 +1,6 @@
-"""Elementwise operations beyond the elementary functions, at the edges: kinks, infinities, integers, what is refused.
+"""Other elementwise operations in rare cases: kinks, infinities, integers, wrong operands.
 
-Derivatives elsewhere are tested from the declarations in test_table.py.
+The declarations give the tests of other derivatives (test_table.py).
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ def test_infinite_terms_of_a_sum_of_exponentials(function):
 
 
 def test_the_divisor_of_a_remainder_gets_the_quotient():
-    # -2 = -1 * inf + inf: the quotient rounds down, though -2 / inf is -0
+    # -2 = -1 * inf + inf: the quotient is rounded down to -1, although -2 / inf is -0
     assert gradients(adjoint.remainder, [-2.0, 7.0], [INF, 2.0])[1] == [1.0, -3.0]
     assert gradients(adjoint.fmod, [-7.0], [2.0])[1] == [3.0]
 
@@ -161,7 +161,7 @@ def test_truth_values():
     assert adjoint.square(MASK).tolist() == [1, 0] and adjoint.square(MASK).dtype is adjoint.int64
 
 
-# in place, and the tensor itself -------------------------------------------------------------------------------------
+# in-place forms, and the tensor itself as an operand -----------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -222,7 +222,7 @@ def test_nodes_are_named_by_overload():
     assert {name: y.grad_fn.name() for name, y in names.items()} == {name: name for name in names}
 
 
-# what is refused -----------------------------------------------------------------------------------------------------
+# refused arguments ---------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -352,7 +352,7 @@ def test_the_conjugate_is_written_to_out(values: list[complex]) -> None:
 
 
 def _outcome(call):
-    # values, dtype and error of a call
+    # The values and dtype of a call, or its error.
     try:
         with np.errstate(all="ignore"):
             result = call()

@@ -1,4 +1,4 @@
-"""Pooling, margins, windows laid out, shuffled channels: against their definitions, and messages for bad input."""
+"""Pooling, padding, unfolded windows, shuffled channels: results by their definition, and messages for bad input."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def rand(*shape: int) -> Any:
 
 
 def positions(n: int, kernel: int, stride: int, padding: int, dilation: int, ceil_mode: bool) -> list[int]:
-    """Where windows begin: with ceil_mode also one that hangs over the end, if it begins within image and padding."""
+    """Starts of windows. With ceil_mode the last window may extend past the padding, if it starts inside of it."""
     result, start = [], -padding
     span = dilation * (kernel - 1) + 1
     while start + span <= n + padding or (ceil_mode and start < n and start + span - stride < n + padding):
@@ -38,7 +38,7 @@ def positions(n: int, kernel: int, stride: int, padding: int, dilation: int, cei
 
 
 def windows(image: tuple[int, ...], kernel: int, stride: int, padding: int, dilation: int, ceil_mode: bool) -> Any:
-    """For each result the places of its elements inside of the image."""
+    """For each result the positions of its window's elements in the image."""
     starts = [positions(n, kernel, stride, padding, dilation, ceil_mode) for n in image]
     shape = tuple(map(len, starts))
     results = {}
@@ -151,7 +151,7 @@ def test_relu_in_place_after_pooling() -> None:
         assert adjoint.equal(gradient, expected) and gradient.any()
 
 
-# windows that adapt ---------------------------------------------------------------------------------------------------
+# adaptive windows -----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("results", [1, 2, 3, 5, 7, 9])
@@ -213,7 +213,7 @@ def test_windows_at_drawn_places(n: int) -> None:
     result, places = DRAWN[n](x, kernel, results, return_indices=True, _random_samples=adjoint.tensor(samples))
     expected, where = np.empty((2, 3, *results)), np.empty((2, 3, *results), int)
     for outer in np.ndindex(2, 3):
-        # the samples of an image belong to width and height, those of a volume to time, height and width
+        # samples of an image have the order width, height; samples of a volume have the order time, height, width
         u = samples[outer][::-1] if n == 2 else samples[outer]
         starts = []
         for size, count, k, sample in zip(image, results, kernel, u, strict=True):
@@ -251,7 +251,7 @@ def test_way_back_from_maxima() -> None:
     assert F.max_unpool1d(*F.max_pool1d(x[0, 0].detach(), 3, return_indices=True), 3).shape == (5, 6)
 
 
-# windows laid out -----------------------------------------------------------------------------------------------------
+# unfolded windows -----------------------------------------------------------------------------------------------------
 
 
 def test_windows_as_columns_and_back() -> None:
@@ -272,7 +272,7 @@ def test_windows_as_columns_and_back() -> None:
         np.testing.assert_array_equal(one._array, image._array[0])
 
 
-# margins --------------------------------------------------------------------------------------------------------------
+# padding --------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("mode", ["reflect", "replicate", "circular", "constant"])

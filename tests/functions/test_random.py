@@ -1,4 +1,4 @@
-"""Random numbers drawn into tensors and from distributions with tensors as parameters."""
+"""Random numbers in tensors, and random numbers of distributions whose parameters are tensors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import adjoint
 
 N = 20_000
 
-#: By method: arguments, and the distribution that SciPy has for them.
+#: By method: arguments, and SciPy's distribution of the same numbers.
 CONTINUOUS = {
     "uniform_": ((-1.0, 2.0), stats.uniform(-1.0, 3.0)),
     "normal_": ((1.0, 0.5), stats.norm(1.0, 0.5)),
@@ -179,7 +179,7 @@ def test_members_of_a_batch():
         adjoint.vmap(lambda t: t + adjoint.zeros(3).uniform_(), randomness="different")(rows)
 
 
-# what is refused -----------------------------------------------------------------------------------------------------
+# refused arguments ---------------------------------------------------------------------------------------------------
 
 X, WHOLE, COMPLEX = adjoint.zeros(3), adjoint.zeros(3, dtype=adjoint.int64), adjoint.zeros(3, dtype=adjoint.complex64)
 

@@ -1,4 +1,4 @@
-"""Cells of recurrent networks: their formulas, gate by gate, in NumPy; what they refuse."""
+"""Cells of recurrent networks: their formulas in NumPy, gate by gate, and refused arguments."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def tensors(arrays: list[np.ndarray | None]) -> list[Any]:
 
 
 def halves(arrays: list[Any], gates: int) -> list[tuple[np.ndarray, np.ndarray]]:
-    """What input and state contribute to each gate."""
+    """The parts of each gate by the input and by the state."""
     x, h, w, v, b, c = [0 if a is None else a for a in arrays]
     return list(zip(np.split(x @ w.T + b, gates, 1), np.split(h @ v.T + c, gates, 1), strict=True))
 

@@ -1,4 +1,4 @@
-"""Recurrent networks over whole sequences: a plain loop in NumPy, packed against one by one, what they refuse."""
+"""Recurrent networks over whole sequences: a plain loop in NumPy, packed sequences one by one, refused arguments."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def sigmoid(a: np.ndarray) -> np.ndarray:
 
 
 def step(name: str, a: np.ndarray, b: np.ndarray, state: list[np.ndarray]) -> list[np.ndarray]:
-    """The states after a moment; a and b are what input and state contribute to the gates."""
+    """The states after one step. a and b are the parts of the gates by the input and by the state."""
     if name == "rnn_tanh":
         return [np.tanh(a + b)]
     if name == "rnn_relu":
@@ -188,7 +188,7 @@ def test_dropout_between_layers_while_training() -> None:
     case = Case("gru", 2)
     whole, dropped = case.call(*case.tensors(), train=False, dropout=1.0), case.call(*case.tensors(), dropout=1.0)
     assert_all_close(whole, case.expected())
-    # the first layer's last state is what it was, and the second layer sees zeros
+    # the first layer keeps its last state, and the second layer gets zeros
     np.testing.assert_array_equal(dropped[1][0].numpy(), whole[1][0].numpy())
     alone = Case("gru")
     alone.x, alone.states, alone.groups = np.zeros_like(case.x[..., :1]), [case.states[0][1:]], case.groups[1:]

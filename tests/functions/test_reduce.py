@@ -1,4 +1,4 @@
-"""Reductions: values against NumPy and SciPy, gradients against finite differences, and the odd cases by hand."""
+"""Reductions: values of NumPy and SciPy, gradients against finite differences, and rare cases with exact answers."""
 
 import math
 import re
@@ -268,7 +268,7 @@ def test_products_of_long_vectors(n: int, zeros: int) -> None:
     for f in (lambda x: x.prod(), lambda x: x.prod(0)):
         np.testing.assert_allclose(gradient(f, values), others, rtol=1e-11)
     if zeros == 2:
-        # the second derivative is that by the two zeros, one after the other
+        # the second derivative is the one by both zeros
         expected = np.zeros(n)
         expected[[700 % n, 3]] = np.prod(nonzero)
         np.testing.assert_allclose(second(lambda x: x.prod(), values), expected, rtol=1e-11)
@@ -319,7 +319,7 @@ def test_standard_deviation_of_equal_numbers_has_gradient_zero() -> None:
 @pytest.mark.parametrize("kind", [adjoint.float32, adjoint.float64, adjoint.complex64])
 @pytest.mark.parametrize("dim", [None, 0])
 def test_equal_numbers_do_not_vary(kind, dim) -> None:
-    # their sum, divided, may be another number
+    # the quotient of the sum may be a different number
     for n in (3, 7, 10):
         x = adjoint.full((n, 1), 0.1 if kind.is_floating_point else 0.1 + 0.3j, dtype=kind, requires_grad=True)
         spread = x.std(dim)
@@ -343,7 +343,7 @@ def test_too_few_elements_for_a_variance() -> None:
         assert np.isnan(gradient(lambda x: x.var(), [1.0])).all()
         assert gradient(lambda x: x.var(correction=2), [1.0, 2.0]).tolist() == [inf, inf]
         assert np.isnan(gradient(lambda x: x.std(correction=3), [1.0, 2.0])).all()
-        # as in torch: along axes the sign counts, and degrees of freedom below 0 do, though the variance is infinite
+        # as in torch: along axes the formula keeps its sign, also for degrees of freedom below 0
         assert gradient(lambda x: x.var(0, correction=2), [1.0, 2.0]).tolist() == [-inf, inf]
         assert gradient(lambda x: x.var(0, correction=3), [1.0, 2.0]).tolist() == [1.0, -1.0]
         assert gradient(lambda x: x.std(0, correction=3), [1.0, 2.0]).tolist() == [0.0, 0.0]
@@ -481,7 +481,7 @@ def test_dtype_of_integer_results(function: str) -> None:
 @pytest.mark.parametrize("offset", [0.0, 1e3, 1e9, -1e9])
 @pytest.mark.parametrize("kind", ["float64", "complex128"])
 def test_derivatives_of_logcumsumexp_keep_their_digits(offset: float, kind: str) -> None:
-    # the shares are those of the numbers without the offset, which is exact
+    # the offset is exact and does not change the weights
     rest = np.round(RNG.normal(size=50) * 3, 4) * 1.0
     x = (rest + offset).astype(kind)
     rest = x - offset

@@ -1,4 +1,4 @@
-"""Interpolation and sampling at grids: against SciPy and hand-made weights, gradients, messages for bad input."""
+"""Interpolation and sampling at grids: SciPy's values, exact weights, gradients, messages for bad input."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_nearest() -> None:
 
 
 def test_cubic_convolution() -> None:
-    # the kernel of Keys with a = -3/4, half way between elements and a quarter of the way
+    # The kernel of Keys with a = -3/4 at 1/2 and at 1/4.
     half = np.array([-3, 19, 19, -3]) / 32
     x = rand(1, 1, 6, 6)
     y = F.interpolate(adjoint.tensor(x), (11, 6), mode="bicubic", align_corners=True)
@@ -91,7 +91,7 @@ def test_area_is_adaptive_means() -> None:
 def test_filters_against_aliasing(mode: str) -> None:
     ones = F.interpolate(adjoint.ones(1, 1, 9, 7), (4, 11), mode=mode, antialias=True)
     np.testing.assert_allclose(ones._array, np.ones((1, 1, 4, 11)), 1e-6)
-    # on the way to half as many elements, weights are those of the kernel at odd quarters of its width
+    # for half as many elements, the weights are the kernel's values at odd multiples of a quarter of its width
     kernel: dict[str, Callable[[Any], Any]] = {
         "bilinear": lambda t: 1 - t,
         "bicubic": lambda t: np.where(t < 1, 1.5 * t**3 - 2.5 * t**2 + 1, -0.5 * t**3 + 2.5 * t**2 - 4 * t + 2),
@@ -121,7 +121,7 @@ def test_half_precision_and_bytes() -> None:
     assert adjoint.equal(y, F.interpolate(x.float(), 6, mode="bilinear").half())
     x = adjoint.tensor([[[[0, 10], [20, 255]]]]).to(adjoint.uint8)
     assert F.interpolate(x, (2, 3), mode="bilinear").tolist() == [[[[0, 5, 10], [20, 138, 255]]]]
-    # 226.4896 by exact weights; torch's of 14 bits give one more
+    # exact weights give 226.4896; torch's weights of 14 bits give 227
     x = adjoint.tensor([[[[216, 88, 238, 97]]]]).to(adjoint.uint8)
     assert F.interpolate(x, (1, 6), mode="bicubic").tolist() == [[[[227, 138, 101, 227, 182, 85]]]]
 
@@ -145,7 +145,7 @@ OF_SCIPY = {
 
 
 def unscaled(grid: Any, image: tuple[int, ...], align_corners: bool) -> list[Any]:
-    """Coordinates between -1 and 1 as places along each axis, the first axis first."""
+    """Coordinates between -1 and 1 as positions along each axis, the first axis first."""
     results = []
     for axis, n in enumerate(image):
         c = grid[..., len(image) - 1 - axis]

@@ -1,4 +1,4 @@
-"""A public function is found by its name: one whole-word search over the sources shows its value and its derivative."""
+"""A public function is found by its name: one whole-word search of the sources shows its value and its derivative."""
 
 import ast
 import re
@@ -28,10 +28,11 @@ def files() -> dict[Path, str]:
 
 
 def declared_in(tree: ast.Module) -> set[str]:
-    """The names that statements of a module declare: by `def`, by `NAME = ...`, or literally in a declaration.
+    """The names that statements of a module declare.
 
-    A declaration is a call, as a statement, an assignment or a decorator, with the name as its first argument or as
-    `name=`, or a table, with the name as a key.
+    A declaration is a `def`, an assignment to the name, or a call with the literal name as its first argument or as
+    `name=`. The call may be a statement, an assignment or a decorator. A table with the name as a key is a declaration,
+    too.
     """
     names = set()
     classes = [statement.body for statement in tree.body if isinstance(statement, ast.ClassDef)]
@@ -56,7 +57,7 @@ def literal_names(node: ast.expr | None) -> set[str]:
         outer = literal_names(node.func) if isinstance(node.func, ast.Attribute | ast.Call) else set()
         first = node.args[:1] + [keyword.value for keyword in node.keywords if keyword.arg == "name"]
         return outer | {value.value for value in first if isinstance(value, ast.Constant)}
-    if isinstance(node, ast.Attribute):  # {...}.items()
+    if isinstance(node, ast.Attribute):  # the table is in a call such as {...}.items()
         return literal_names(node.value)
     if isinstance(node, ast.Dict):
         return {key.value for key in node.keys if isinstance(key, ast.Constant)}
@@ -65,7 +66,7 @@ def literal_names(node: ast.expr | None) -> set[str]:
 
 @cache
 def declarations() -> dict[str, list[Path]]:
-    """The files by the names that they declare."""
+    """The files that declare each name."""
     results: dict[str, list[Path]] = {}
     for path, text in files().items():
         for name in declared_in(ast.parse(text)):
@@ -79,13 +80,13 @@ def words() -> dict[Path, set[str]]:
 
 
 def hits(name: str) -> set[Path]:
-    """The files with the word, as an editor's search for whole words finds them."""
+    """The files with the word, like a search for whole words in an editor."""
     assert name.isidentifier()
     return {path for path, there in words().items() if name in there}
 
 
 def homes_of(name: str) -> set[Path]:
-    """The files with the kernel and the formulas of an operation, without the file that makes formulas of numbers."""
+    """The files with the kernel and the formulas of an operation, without declare.py (formulas of numbers)."""
     if name not in TABLE:
         return set()
     bodies = [TABLE[name]._kernel, *(formula.body for formula in TABLE[name].vjps)]
@@ -96,9 +97,9 @@ def homes_of(name: str) -> set[Path]:
 @pytest.mark.parametrize(("space", "name"), NAMES, ids=[".".join(filter(None, pair)) for pair in NAMES])
 def test_a_search_finds_the_declaration(space: str, name: str) -> None:
     if name in METHODS_AS_FUNCTIONS:
-        # a method in place, whose declaration is that of the function without the underscore
+        # the function without the underscore declares the in-place method
         name = name.rstrip("_")
-    # a function of the sources may end in an underscore that tells it from Python's own
+    # a source name may end in an underscore if Python has the name, too
     assert declarations().get(name) or declarations().get(f"{name}_"), (
         f"no declaration has {name!r} literally: write `def {name}(`, or the name as first argument of a declaration"
     )
@@ -106,13 +107,13 @@ def test_a_search_finds_the_declaration(space: str, name: str) -> None:
 
 @pytest.mark.parametrize("name", sorted({name for _, name in NAMES} & set(TABLE)))
 def test_a_search_finds_value_and_derivative_of_an_operation(name: str) -> None:
-    """The word stands in the file of the kernel and in the files of all formulas."""
+    """The file of the kernel and the files of all formulas have the word."""
     assert homes_of(name) <= hits(name)
 
 
 @pytest.mark.parametrize("name", ["cross_entropy", "interpolate", "max_pool2d"])
 def test_a_search_finds_a_function_made_of_operations(name: str) -> None:
-    """A person reads its `def`: the operations are called by name there, or in the helpers of the same file."""
+    """The function's `def` or helpers in the same file call the operations by name."""
     (home,) = declarations()[name][:1]
     assert home.parent.name == "functions"
     assert any(f"ops.{operation}(" in files()[home] for operation in TABLE)
@@ -120,7 +121,7 @@ def test_a_search_finds_a_function_made_of_operations(name: str) -> None:
 
 @pytest.mark.parametrize("name", SEARCHES)
 def test_a_search_finds_value_and_derivative(name: str) -> None:
-    """The twelve names of a person who has never seen the sources."""
+    """Twelve names that a newcomer may search for."""
     assert declarations()[name]
     assert homes_of(name) | homes_of(f"linalg_{name}") <= hits(name)
 

@@ -1,6 +1,6 @@
-"""Shapes: every function against NumPy, views that are views, gradients of composites, torch's errors.
+"""Shapes: every function against NumPy, views that share memory, gradients of composites, torch's errors.
 
-The rules themselves are tested from their declarations in test_table.py.
+test_table.py tests the rules themselves by their declarations.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ def check(case: Case, view: bool) -> None:
 
 
 def slope(array: np.ndarray[Any, Any], reference: Callable[[Any], Any], weights: np.ndarray[Any, Any]) -> Any:
-    """The gradient of a linear function, times weights: its value at each unit array."""
+    """The gradient of the weighted sum of a linear function, from its values at unit arrays."""
     result = np.zeros(array.shape)
     for index in np.ndindex(array.shape):
         unit = np.zeros(array.shape)
@@ -371,7 +371,7 @@ def test_numbers_of_repetitions_are_int32_or_int64(dtype: adjoint.dtype) -> None
             repeat(numbers.to(dtype))
 
 
-# results too large to be counted -------------------------------------------------------------------------------------
+# results whose number of elements overflows --------------------------------------------------------------------------
 
 HUGE = {
     "repeat": lambda x, n: x.repeat(n),
@@ -393,7 +393,7 @@ HUGE = {
 @pytest.mark.parametrize("number", [2**60 + 1, 2**61, 2**61 + 1, 2**62, 2**62 + 2, 2**63 - 1])
 @pytest.mark.parametrize("name", HUGE)
 def test_results_too_large_to_be_counted_are_refused(name, number, length):
-    """The product of sizes may wrap around to a small number; NumPy would write beyond the memory then."""
+    """The product of sizes may wrap around to a small number. NumPy would then write outside of the memory."""
     with pytest.raises((RuntimeError, MemoryError, ValueError)):
         HUGE[name](adjoint.ones(length), number)
 

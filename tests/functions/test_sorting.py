@@ -1,4 +1,4 @@
-"""Sorting and picking by order: values and indices against NumPy, gradients to the picked elements."""
+"""Sorting and selection by order: NumPy's values and indices, and gradients by the selected elements."""
 
 import math
 from collections.abc import Callable

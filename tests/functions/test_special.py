@@ -1,4 +1,4 @@
-"""Special functions: values against mpmath at 30 digits, derivatives of high order, edges, and what is refused."""
+"""Special functions: values of mpmath with 30 digits, derivatives of high order, rare cases, refused arguments."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import adjoint
 S = adjoint.special
 SQRT2 = mpmath.sqrt(2)
 
-#: By name in `special`: the same function in mpmath, and points where both are defined.
+#: For each name in `special`: the same function in mpmath, and points in the domain of both.
 UNARY = {
     "airy_ai": (mpmath.airyai, [-5.0, -0.5, 0.0, 2.5]),
     "bessel_j0": (lambda x: mpmath.besselj(0, x), [-9.0, 0.0, 0.5, 7.5]),
@@ -89,7 +89,8 @@ def test_single_precision_is_computed_to_its_last_digits(name):
 @pytest.mark.parametrize("name", UNARY)
 def test_derivatives(name, order):
     function, points = UNARY[name]
-    # the scaled functions have a kink at 0 for all but torch, and cancel for large arguments
+    # The scaled functions have a kink at 0, where only torch has a derivative. For large arguments mpmath's differences
+    # cancel.
     points = [x for x in points if abs(x) < 100 and (x or name not in ("i0e", "i1e"))]
     expected = exact(function, points, order)
     np.testing.assert_allclose(derivative(getattr(S, name), points, order), expected, rtol=1e-9, atol=1e-11)
@@ -173,7 +174,7 @@ def test_incomplete_gamma_functions_have_no_slope_where_they_are_undefined():
 
 
 def test_scaled_bessel_functions_vanish_at_the_far_end():
-    # I0 exp(-x) is (2 pi x) ** -1/2 there and I1 exp(-x) too, with derivatives -y / (2x) and 3y / (4x^2)
+    # there I0 exp(-x) and I1 exp(-x) are (2 pi x) ** -1/2, with the derivatives -y / (2x) and 3y / (4x^2)
     x = adjoint.tensor([1e12, 1e30], dtype=adjoint.float64)
     for order, factor in ((0, 1.0), (1, -0.5), (2, 0.75)):
         result = derivative(S.i1e, x.tolist(), order)
@@ -227,7 +228,7 @@ def test_logit_without_bounds_is_undefined_outside_its_domain():
 
 # orthogonal polynomials ---------------------------------------------------------------------------------------------
 
-#: By family: the polynomial of degree n, by numpy.polynomial; U is a derivative of T (DLMF 18.9.21).
+#: By family: the polynomial of degree n by numpy.polynomial. U is a derivative of T (DLMF 18.9.21).
 POLYNOMIALS = {
     "chebyshev_polynomial_t": Chebyshev.basis,
     "chebyshev_polynomial_u": lambda n: Chebyshev.basis(n + 1).deriv() / (n + 1),

@@ -1,4 +1,4 @@
-"""Statistics, differences and distances: values against NumPy and SciPy, arguments, torch's errors."""
+"""Statistics, differences and distances: values of NumPy and SciPy, arguments, torch's errors."""
 
 import warnings
 from typing import Any
@@ -71,7 +71,7 @@ def test_corrcoef(dtype: str) -> None:
     x = draw(3, 6, dtype=dtype)
     np.testing.assert_allclose(adjoint.corrcoef(wrap(x)).numpy(), np.corrcoef(x))
     assert adjoint.corrcoef(wrap(x[0])).numpy() == pytest.approx(1)
-    # on the diagonal the number is cut off at 1
+    # correlations are clipped to 1 on the diagonal
     check_derivatives(lambda t: adjoint.corrcoef(t)[0, 1:], x)
 
 
@@ -266,7 +266,7 @@ def test_cdist_keeps_single_precision_and_takes_nothing() -> None:
     a = draw(3, 2).astype("float32")
     assert adjoint.cdist(wrap(a), wrap(a), 1).dtype is adjoint.float32
     assert adjoint.cdist(adjoint.zeros(0, 3), adjoint.zeros(2, 3)).shape == (0, 2)
-    # as in torch half precision works by the product of matrices only
+    # as in torch, half precision works only by matrix products
     half = wrap(draw(30, 2)).half()
     result = adjoint.cdist(half, half[:4])
     assert result.dtype is adjoint.float16
