@@ -1,4 +1,4 @@
-"""The array API standard: every function against array-api-strict, with gradients; and the libraries that use it."""
+"""The array API standard: every function against array-api-strict, with gradients; and libraries that use it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _BINARY = [
     "logaddexp", "logical_and", "logical_or", "logical_xor", "maximum", "minimum", "multiply", "nextafter",
     "not_equal", "pow", "remainder", "subtract",
 ]  # fmt: skip
-#: Where arguments are drawn, if not between 0.5 and 0.9.
+#: Domains of arguments, if they are not between 0.5 and 0.9.
 _LOW = {"acosh": 1.2}
 
 
@@ -103,7 +103,7 @@ SAMPLES: dict[str, list[Sample]] = {
     "stack": [lambda xp, r: xp.stack([r(2), r(2)], axis=-1)],
     "tile": [lambda xp, r: xp.tile(r(2, 3), (2, 1, 2))],
     "unstack": [lambda xp, r: xp.unstack(r(2, 3), axis=1)],
-    # places
+    # indices
     "argmax": [lambda xp, r: xp.argmax(r.apart(3, 4)), lambda xp, r: xp.argmax(r.apart(3, 4), axis=1, keepdims=True)],
     "argmin": [lambda xp, r: xp.argmin(r.apart(3, 4), axis=0)],
     "argsort": [lambda xp, r: xp.argsort(r.apart(3, 4)),
@@ -166,14 +166,14 @@ SAMPLES: dict[str, list[Sample]] = {
                            lambda xp, r: xp.linalg.vector_norm(r(2, 3), keepdims=True)],
 }  # fmt: skip
 KINDS = ("float64", "float32", "complex128", "complex64", "int64", "int8", "uint16", "bool")
-#: Results that do not depend on the values, or are flat in them.
+#: Results that do not depend on the values, or whose derivatives are 0.
 FLAT = {"ceil", "floor", "round", "trunc", "sign", "floor_divide", "nextafter", "asarray", "imag", "full_like",
         "linalg.slogdet", "linalg.svdvals", "linalg.cholesky"}  # fmt: skip
 HERMITIAN = {"linalg.eigh", "linalg.eigvalsh", "linalg.cholesky"}
 
 
 class Namespace:
-    """A namespace as the function of a sample, so that values run through NumPy's twin of it."""
+    """A namespace with the interface of a module. Values come from NumPy's function of the same name."""
 
     __name__ = "array_api"
 
@@ -185,10 +185,10 @@ class Namespace:
 
 
 def expected_of(sample: Sample, source: Source) -> Any:
-    """What array-api-strict gives; None where it refuses."""
+    """The result of array-api-strict; None if it refuses the arguments."""
     try:
-        source.run(sample, np)  # draws
-    except Exception:  # NumPy's own namespace may not take this kind of numbers, but the arrays are drawn
+        source.run(sample, np)  # the source draws the arrays
+    except Exception:  # NumPy's namespace may refuse such numbers, but the arrays are drawn
         pass
     try:
         with np.errstate(all="ignore"):
@@ -231,7 +231,7 @@ def test_gradients(name: str) -> None:
 
 
 def of_both(sample: Sample) -> Sample:
-    """The sample over the namespace for Tensors, and over NumPy's own for arrays."""
+    """The sample's results by the namespace for Tensors, and by NumPy's namespace for arrays."""
     return lambda xp, r: sample(xp if has_tensors(r) else np, r)
 
 
@@ -254,7 +254,7 @@ def test_all_functions_of_the_standard_are_there_and_tested() -> None:
         assert getattr(array_api, name) == getattr(math, name, None) or (name == "nan" and math.isnan(array_api.nan))
 
 
-#: What array-api-strict has of later versions and of its own.
+#: Names of array-api-strict that belong to later versions of the standard, or only to the library.
 BEYOND = {"broadcast_shapes", "isin", "get_array_api_strict_flags", "set_array_api_strict_flags",
           "reset_array_api_strict_flags", "ArrayAPIStrictFlags", "Device", "ModuleType"}  # fmt: skip
 OTHERWISE_TESTED = {"can_cast", "finfo", "iinfo", "isdtype", "result_type", "from_dlpack", "float32", "float64", "int8",
@@ -271,11 +271,11 @@ DTYPES = [np.dtype(name) for name in strict.__array_namespace_info__().dtypes()]
 
 
 def is_torchs_own(call: Any, a: np.ndarray, b: np.ndarray) -> bool:
-    """Whether torch's operators are known to differ: they are what programs on Tensors are written for."""
+    """True if torch's operators differ from the standard here. Programs on Tensors expect torch's operators."""
     mixed = a.dtype != b.dtype
     if call is operator.matmul:
-        return mixed  # products of matrices want one dtype
-    return mixed and (a.ndim == 0) != (b.ndim == 0)  # a zero-dimensional operand does not widen another
+        return mixed  # matrix products need equal dtypes
+    return mixed and (a.ndim == 0) != (b.ndim == 0)  # a zero-dimensional operand leaves the other's dtype unchanged
 
 
 @pytest.mark.parametrize("call", OPERATORS, ids=lambda call: call.__name__)
@@ -287,7 +287,7 @@ def test_operators_follow_the_standard_but_for_torchs_promotion(call: Any) -> No
             a, b = np.ones(shapes[0], left), np.ones(shapes[1], right)
             try:
                 expected = np.asarray(call(strict.asarray(a), strict.asarray(b)))
-            except Exception:  # the standard does not define it
+            except Exception:  # the standard does not define this case
                 continue
             if is_torchs_own(call, a, b):
                 continue
@@ -377,7 +377,7 @@ def test_dlpack_shares_memory_both_ways() -> None:
     t = adjoint.from_dlpack(array)
     array[0] = 7.0
     assert t[0] == 7.0 and t.dtype is adjoint.float64
-    t = adjoint.tensor([7.0, 1.0, 2.0])  # NumPy before 2.3 takes what others export for reading only
+    t = adjoint.tensor([7.0, 1.0, 2.0])  # before version 2.3 NumPy imported the memory of other libraries as read-only
     back = np.from_dlpack(t)
     t[1] = 8.0
     assert back.tolist() == [7.0, 8.0, 2.0] and t.__dlpack_device__() == (1, 0)

@@ -1,7 +1,7 @@
 """The array API standard, function by function, on random arguments: signatures, dtypes, shapes and values.
 
-array-api-strict is the standard over NumPy. What it refuses the standard leaves open. `ADJOINT_DRAWS=1000` draws so
-many arguments for each function.
+array-api-strict implements the standard with NumPy. If it refuses arguments, the standard leaves the case open.
+`ADJOINT_DRAWS=1000` sets the number of draws for each function.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from adjoint import array_api
 
 @pytest.fixture(autouse=True, scope="module")
 def version() -> Iterator[None]:
-    """What adjoint says that it follows."""
+    """The version of the standard that adjoint names."""
     with strict.ArrayAPIStrictFlags(api_version="2024.12"):
         yield
 
@@ -39,7 +39,7 @@ KINDS = {
 }
 SHAPES = [(), (1,), (3,), (0,), (2, 3), (1, 3), (2, 1), (3, 3), (0, 3), (2, 0), (2, 3, 4), (2, 1, 4), (3, 3, 3)]
 SPECIAL = [0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 0.5, -0.5, 1e-30, -1e-30, 1e30, 2.5, -2.5, 1.5, 3.0, -3.0]
-#: By the name of a parameter that is no array, what is drawn for it.
+#: Values for parameters that are not arrays, by name.
 CHOICES: dict[str, list[Any]] = {
     "axis": [0, -1, 1, -2, 2, None, (0,), (0, 1), (-1, 0), ()],
     "axes": [0, 1, 2, None, (0, 1), (0, -1), ((0,), (0,)), ((1,), (0,)), ((-1, 0), (0, 1)), (1, 0), (2, 0, 1), (0,)],
@@ -74,20 +74,20 @@ CHOICES: dict[str, list[Any]] = {
     "fill_value": [0, 1, -1, 2.5, True, 1 + 2j, float("nan"), float("inf")],
     "d": [1.0, 0.5], "prepend": [None], "append": [None],
 }  # fmt: skip
-#: Parameters that are left at their defaults: devices are no part of this.
+#: Parameters that keep their defaults. Devices are not tested here.
 LEFT_OUT = {"device"}
 ARRAYS = {"x", "x1", "x2", "condition", "min", "max", "indices", "arrays", "obj"}
-#: Functions that are tested elsewhere, as their results are no arrays of definite values.
+#: Functions with tests of their own, since their results are not arrays with definite values.
 OTHERS = {
     "empty", "empty_like", "from_dlpack", "finfo", "iinfo", "isdtype", "result_type", "can_cast", "astype",
     "unique_values", "__array_namespace_info__",
 }  # fmt: skip
-#: What array-api-strict has of later versions and of its own.
+#: Names of array-api-strict that belong to later versions of the standard, or only to the library.
 BEYOND = {"broadcast_shapes", "isin", "set_array_api_strict_flags", "get_array_api_strict_flags",
           "reset_array_api_strict_flags"}  # fmt: skip
-#: Functions of the standard's linear algebra whose results have signs or phases of their own.
+#: Functions of linear algebra whose results have arbitrary signs or phases.
 UP_TO_SIGN = {"linalg.qr", "linalg.svd", "linalg.eigh"}
-#: Functions that compute as other libraries do, not to the last bits.
+#: Functions whose last bits differ between libraries.
 TOLERANT = {"float32": 2e-5, "complex64": 2e-5, "float64": 1e-11, "complex128": 1e-11}
 
 
@@ -155,7 +155,7 @@ class Draw:
 
 
 def is_plain(name: str) -> bool:
-    """True for functions of which the standard says nothing about infinities and NaN that libraries agree in."""
+    """True if the standard does not say which results libraries give for infinities and NaN."""
     return name.startswith(("linalg.", "fft.")) or name in {
         "matmul", "tensordot", "vecdot", "var", "std", "mean", "sum", "prod", "cumulative_sum", "cumulative_prod",
         "sort", "argsort", "searchsorted", "unique_all", "unique_counts", "unique_inverse", "argmax", "argmin", "max",
@@ -169,7 +169,7 @@ def broadcast_partner(draw: Draw, shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def are_axes(value: Any, ndim: int) -> bool:
-    """True for axes of an array of so many; beyond them, and for one named twice, the standard leaves all open."""
+    """True for distinct axes of an array with this number of axes. The standard leaves other axes open."""
     axes = value if isinstance(value, tuple) else (value,)
     if any(isinstance(axis, tuple) for axis in axes):
         return True
@@ -178,7 +178,7 @@ def are_axes(value: Any, ndim: int) -> bool:
 
 
 def arguments(name: str, draw: Draw) -> tuple[list[Any], dict[str, Any]]:
-    """Random arguments for a function, by the names of its parameters; arrays as pairs."""
+    """Random arguments for a function by the names of its parameters. Arrays are pairs."""
     kind = draw.of(list(KINDS))
     shape = draw.of(SHAPES)
     plain = is_plain(name)
@@ -220,7 +220,7 @@ def arguments(name: str, draw: Draw) -> tuple[list[Any], dict[str, Any]]:
                 partner = (*shape[:-2], shape[-1], 2)
             return array(draw.of(KINDS[kind]), broadcast_partner(draw, shape) if partner is None else partner)
         if by == "dtype":
-            # casts to another kind are left open
+            # the standard leaves casts to another kind open
             return draw.of([None, *[("dtype", each) for each in KINDS[kind]]])
         options = CHOICES[by]
         if by in ("axis", "axes"):
@@ -248,7 +248,7 @@ def arguments(name: str, draw: Draw) -> tuple[list[Any], dict[str, Any]]:
 
 
 def side(value: Any, number: int) -> Any:
-    """The arguments of one of the two namespaces."""
+    """The arguments for one of the two namespaces."""
     if isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], strict._array_object.Array):
         return value[number]
     if isinstance(value, tuple) and value and value[0] == "dtype":
@@ -299,7 +299,7 @@ def test_as_the_standard(name: str) -> None:
             warnings.simplefilter("ignore")
             try:
                 expected = theirs(*side(args, 0), **{key: side(value, 0) for key, value in kwargs.items()})
-            except Exception:  # the standard leaves it open
+            except Exception:  # the standard leaves this open
                 continue
             count += 1
             try:
@@ -331,13 +331,13 @@ def test_indexing(dtype: str) -> None:
             own_key = [strict.asarray(key), array_api.asarray(key)] if isinstance(key, np.ndarray) else [key, key]
             try:
                 expected = theirs[own_key[0]]
-            except Exception:  # the standard leaves it open
+            except Exception:  # the standard leaves this open
                 continue
             compare("", ours[own_key[1]], expected)
             value = True if dtype == "bool" else 3
             try:
                 theirs[own_key[0]] = value
-            except IndexError:  # the standard leaves it open
+            except IndexError:  # the standard leaves this open
                 continue
             ours[own_key[1]] = value
             compare("", ours, theirs)
@@ -384,7 +384,7 @@ def test_operators_of_one_operand(operator: str) -> None:
     assert compared
 
 
-# what array-api-tests once found --------------------------------------------------------------------------------------
+# former findings of array-api-tests -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["sum", "prod", "cumulative_sum", "cumulative_prod"])
@@ -428,7 +428,7 @@ INTEGERS = KINDS["signed"] + KINDS["unsigned"]
 def test_operators_promote_integers_of_all_widths(left: str) -> None:
     for right in INTEGERS:
         if "uint64" in (left, right) and {left, right} & set(KINDS["signed"]):
-            continue  # the standard has no dtype for the two
+            continue  # the standard has no common dtype for the two
         theirs, ours = zip(Draw(8).pair(np.array([1, 2], left)), Draw(8).pair(np.array([3, 2], right)), strict=True)
         for call in (operator.add, operator.mul, operator.and_, operator.eq, operator.lt):
             compare("", call(*ours), call(*theirs))

@@ -1,4 +1,4 @@
-"""Every attribute and method of numpy.ndarray on adjoint.numpy.Array, beside ndarray itself."""
+"""Every attribute and method of numpy.ndarray on adjoint.numpy.Array, compared with ndarray."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ NAMED_LINES = [(name, line) for name, lines in LINES.items() for line in lines]
 
 
 def is_statement(part: str) -> bool:
-    """True for a part of a line that has no value."""
+    """True for a part of a line that is a statement and has no value."""
     return isinstance(ast.parse(part).body[0], (ast.Delete, ast.AugAssign))
 
 
 def function_of(line: str) -> tuple[Callable[..., Any], list[str]]:
-    """A line of code as a function of those values that it names, and their names."""
+    """A line of code as a function of the values that it names, and their names."""
     *statements, last = line.split("; ")
     code = "".join(f"    {statement}\n" for statement in statements)
     names = [name for name in VALUES if name in compile(line, line, "exec").co_names]
@@ -69,7 +69,7 @@ def test_lines_that_write_to_a_copy(name: str) -> None:
 @pytest.mark.filterwarnings("ignore:Casting complex:numpy.exceptions.ComplexWarning")
 @pytest.mark.filterwarnings("ignore:overflow|invalid value|divide by zero:RuntimeWarning")
 def test_lines_that_write_to_a_copy_in_a_patched_block() -> None:
-    # one block for all lines: to begin one goes through all modules
+    # one block for all lines, since the beginning of a block visits all modules
     with adjoint.scipy.patched():
         for name in WRITTEN:
             try:

@@ -1,4 +1,4 @@
-"""Wrong arguments of NumPy's functions: Tensors are refused with NumPy's own classes of errors."""
+"""NumPy's functions refuse wrong arguments that are Tensors with NumPy's own classes of errors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from adjoint.interop.ufuncs import ufunc_over_tensors
 V, M, E, Z = np.arange(1.0, 4.0), np.arange(1.0, 7.0).reshape(2, 3), np.zeros(0), np.array(2.0)
 C, S = np.array([1j, 2.0]), np.eye(3)
 
-#: Calls that NumPy refuses; t makes an array of what is given, or a Tensor.
+#: Calls that NumPy refuses. t makes an array, or a Tensor, of its argument.
 REFUSED: list[Any] = [
     # calculus
     lambda t: np.diff(t(V), -1),
@@ -56,7 +56,7 @@ REFUSED: list[Any] = [
     lambda t: np.linalg.qr(t(S), "other"),
     lambda t: np.linalg.eigh(t(S), "X"),
     lambda t: np.linalg.outer(t(M), t(V)),
-    # places
+    # indices
     lambda t: np.select([t(V)], [t(V)]),
     lambda t: np.where(t(V) > 1, t(V)),
     lambda t: np.piecewise(t(V), [t(V) > 1], [1, 2, 3]),
@@ -204,7 +204,7 @@ def test_an_order_beyond_all_elements_ends_at_once(of_many: Callable[[int], Any]
 
 
 class Quantity(np.ndarray):
-    """An array with a unit, as that of astropy."""
+    """An array with a unit, like those of astropy."""
 
     unit = "km"
 

@@ -1,4 +1,4 @@
-"""Every function of NumPy that the table knows: values and dtypes as NumPy's, gradients by central differences."""
+"""Every function of NumPy in the table: values and dtypes are NumPy's, gradients agree with central differences."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from support.numpy_checks import NOT_OVERRIDABLE, check_gradients, check_values,
 from support.numpy_samples import IN_PLACE, SAMPLES
 
 ALL = {name: samples for name, samples in (SAMPLES | IN_PLACE).items() if name not in NOT_OVERRIDABLE}
-#: Functions whose float results are constants: they do not depend on the values of what is given.
+#: Functions whose floating point results do not depend on the values of the arguments.
 CONSTANT = {"zeros_like", "ones_like", "empty_like", "zeros", "ones", "empty", "eye", "identity", "tri", "frombuffer",
             "fromiter", "fromstring", "fromfunction", "array", "asarray", "asanyarray", "ascontiguousarray",
             "asfortranarray", "require", "arange"}  # fmt: skip
-#: Results, by number, that do not depend on the values, beside the ones that do.
+#: Results, by number, that do not depend on the values, while other results of the function do.
 CONSTANT_RESULTS = {
     ("full_like", 0), ("full", 0), ("histogram_bin_edges", 1), ("histogram", 2), ("histogram", 3), ("imag", 0),
     ("linalg.matrix_power", 0),
     ("ix_", 0), ("histogramdd", 0), ("histogramdd", 3),
     ("histogram2d", 0), ("histogram2d", 1), ("histogram2d", 3),
 }  # fmt: skip
-#: Functions without results that have a gradient.
+#: Functions whose results have no gradient.
 FLAT = {"all", "any", "linalg.matrix_rank"}
-#: What is not as in NumPy, and why.
+#: Differences from NumPy, with the reasons.
 GAPS = {
     **{("unique_values", kind): "NumPy does not define the order" for kind in ("complex128", "int64")},
     **{
@@ -64,12 +64,12 @@ def test_gradients_are_right(name: str) -> None:
     assert checked or name in FLAT
 
 
-#: Functions that read one triangle of what they take as Hermitian.
+#: Functions that read only one triangle of a Hermitian argument.
 HERMITIAN = {"linalg.eigh", "linalg.eigvalsh", "linalg.cholesky"}
 
 
 def test_every_function_has_a_sample() -> None:
-    """The ones whose arguments are files have a test of their own."""
+    """Functions of files have separate tests."""
     names = {name for name in FUNCTIONS if not name.startswith("scipy.")}
     assert names - ALL.keys() == {"fromfile", "loadtxt", "genfromtxt"} | NOT_OVERRIDABLE
     assert [name for name in ALL if name not in FUNCTIONS] == []

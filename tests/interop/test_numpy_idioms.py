@@ -1,4 +1,4 @@
-"""Idioms of NumPy code through adjoint.grad on arrays: values as on plain arrays, derivatives by differences."""
+"""Idioms of NumPy code through adjoint.grad on arrays: NumPy's values, and derivatives by differences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nothing becomes constant by silence: what leaves arrays for plain numbers keeps the derivative or raises an error."""
+"""No derivative is lost silently: conversions to plain numbers keep the derivative or raise an error."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ X = np.array([0.7, 1.2, 2.3])
 
 
 def filled(fill: Function, shape: Any = 3, dtype: Any = float) -> Any:
-    """A plain array after something was written to it."""
+    """A plain array after a write."""
     plain = np.zeros(shape, dtype)
     fill(plain)
     return plain
 
 
-#: What raises LostDerivativeError with the line and the remedy.
+#: Programs that raise LostDerivativeError with the line and the remedy.
 LOST: dict[str, Function] = {
     # numbers
     "float": lambda x: float(x[0]),
@@ -64,7 +64,7 @@ LOST: dict[str, Function] = {
     "np.int64": lambda x: np.int64(x[0]) * x,
     "%f": lambda x: float("%f" % x[0]),  # noqa: UP031
     "array.array": lambda x: array("d", x)[0],
-    # plain arrays that are written to
+    # writes to plain arrays
     "plain[0] = x": lambda x: filled(lambda a: a.__setitem__(0, x[0])),
     "plain[:] = x": lambda x: filled(lambda a: a.__setitem__(slice(None), x)),
     "plain[mask] = x": lambda x: filled(lambda a: a.__setitem__(a == 0, x)),
@@ -92,7 +92,7 @@ LOST: dict[str, Function] = {
     "out= of matmul": lambda x: filled(lambda a: np.matmul(np.eye(3), x, out=a)),
     "out= of concatenate": lambda x: filled(lambda a: np.concatenate([x, x], out=a), 6),
     "np.full_like of a plain array": lambda x: np.full_like(np.zeros(3), x[0]),
-    # plain arrays that are made
+    # plain arrays made of differentiable values
     "np.asarray": lambda x: np.asarray(x),
     "np.asarray with a dtype": lambda x: np.asarray(x, dtype=float),
     "np.ascontiguousarray": lambda x: np.ascontiguousarray(x),
@@ -146,7 +146,7 @@ LOST: dict[str, Function] = {
     "np.spacing": lambda x: np.spacing(x),
 }  # fmt: skip
 
-#: What raises another error, and why.
+#: Programs that raise another error, with the reasons.
 REFUSED: dict[str, tuple[Function, type[Exception], str]] = {
     "statistics.mean": (lambda x: statistics.mean(x), TypeError, "needs exact numbers"),
     "decimal": (lambda x: decimal.Decimal(x[0]), TypeError, "takes floats alone"),
@@ -167,7 +167,7 @@ REFUSED: dict[str, tuple[Function, type[Exception], str]] = {
     "bits": (lambda x: np.bitwise_and(x, 1), TypeError, "as of plain arrays"),
 }  # fmt: skip
 
-#: What keeps the derivative, although it does not look like it.
+#: Programs that keep the derivative, although they look as if they lost it.
 KEPT: dict[str, Function] = {
     "round to digits": lambda x: round(x[0], 1) + x[1],
     "math.prod": lambda x: math.prod(x),
@@ -210,7 +210,7 @@ KEPT: dict[str, Function] = {
     "random.gauss": lambda x: random.Random(0).gauss(x[0], 1.0),
 }  # fmt: skip
 
-#: What gives text or a decision by design: no number comes back without an explicit conversion of the text.
+#: Programs whose result is a text or a decision by design. Only an explicit conversion makes a number of the text.
 TEXT: dict[str, Function] = {
     "str": lambda x: str(x[0]),
     "%s": lambda x: "%s" % x,  # noqa: UP031

@@ -1,4 +1,4 @@
-"""adjoint.scipy.patched: code that imports NumPy, math and SciPy itself, on differentiable arrays; nothing stays."""
+"""adjoint.scipy.patched: code that imports NumPy, math and SciPy, on differentiable arrays. Modules are restored."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ def density(x: Any) -> Any:
     return norm.logpdf(y, loc=0.5).sum() + scipy.linalg.solve(np.array([[2.0, 0.0], [0.0, x[0]]]), y).sum()
 
 
-#: Out of the reach of a block, which replaces what modules have under a name.
+#: Objects that a block cannot reach, since it replaces only the names in modules.
 asarray_of_numpy = (np.asarray,)
 
 
 class Filter:
-    """An object with a buffer that it makes before it gets differentiable arrays, and one of its own later."""
+    """An object that makes one buffer before it gets differentiable arrays, and another one later."""
 
     def __init__(self, n: int) -> None:
         self.states = np.zeros((n, 2))
@@ -130,9 +130,9 @@ FUNCTIONS: dict[str, Any] = {
 
 
 def names() -> list[str]:
-    """The places at which a replaced function or distribution stands, in all modules.
+    """The names in all modules that refer to a replaced function or distribution.
 
-    Classes may stay at home, and compiled modules keep what makes arrays.
+    Classes may stay in their own modules, and compiled modules keep the functions that make arrays.
     """
     originals = set(replacements())
     return sorted(
@@ -150,7 +150,7 @@ def modules() -> list[ModuleType]:
 
 
 def shadows() -> list[str]:
-    """The places at which a class of numbers stands that keeps derivatives."""
+    """The names in all modules that refer to a class of numbers that keeps derivatives."""
     kinds = {*CLASSES.values(), DOUBLE}
     return [
         f"{name}.{key}"
@@ -227,7 +227,7 @@ def test_plain_arrays_get_what_the_libraries_give() -> None:
 
 
 def test_functions_of_plain_arrays_get_plain_ones() -> None:
-    """A function whose variables are plain arrays gets plain arrays, which C code may take."""
+    """If a function's variables are plain arrays, it gets plain arrays, which C code accepts."""
     kinds = []
 
     def of_constants() -> Any:
@@ -274,7 +274,7 @@ def test_a_module_that_is_imported_in_a_block_stores_the_librarys_own(tmp_path: 
     assert gradient == pytest.approx([math.e * 4, math.e])
     assert list(imported_late.TABLE) == [math.exp, asarray_of_numpy[0], float, np.zeros]
     with adjoint.scipy.patched():
-        # which adjoint itself waits for
+        # adjoint itself waits for these
         monkeypatch.delitem(sys.modules, "einops._backends", raising=False)
         importlib.import_module("einops._backends")
     assert "PausingLoader" not in type(imported_late.__loader__).__name__
@@ -356,7 +356,7 @@ COMPILED_CODE: dict[str, Any] = {
 
 @pytest.mark.parametrize("name", COMPILED_CODE)
 def test_compiled_code_runs_on_constants(name: str) -> None:
-    """Beside a differentiable array, in the function that calls it: its memory is that of plain arrays."""
+    """If a function has a differentiable array, its constants still have the memory of plain arrays."""
     results = []
 
     def function(x: Any) -> Any:

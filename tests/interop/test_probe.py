@@ -1,4 +1,4 @@
-"""Nothing drops the graph silently: what is not differentiated raises if it is given a Tensor that requires grad."""
+"""Functions without a derivative raise an error if they get a Tensor that requires grad."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from adjoint.interop.reasons import DISCRETE, MODULES, REASONS, reason_for
 from adjoint.interop.ufuncs import UFUNCS
 from support.numpy_checks import NOT_OVERRIDABLE
 
-#: Ways to give a Tensor to a function of which nothing is known but that it takes arrays.
+#: Calls with a Tensor for functions of arrays about which nothing else is known.
 WAYS = [
     lambda f, t: f(t),
     lambda f, t: f(t, t),
@@ -37,7 +37,7 @@ WAYS = [
     lambda f, t: f(t, 1, 1.5),
     lambda f, t: f(t, t, 2, 2),
 ]
-#: Functions that print, load, or whose first argument is a function; and what is no computation on arrays.
+#: Functions that print, load, or have a function as first argument, and functions that do not compute on arrays.
 LEFT_OUT = {
     "numpy": {"show_config", "info", "source", "lookfor", "get_include", "memmap", "fromfile", "save", "savetxt",
               "savez", "savez_compressed", "load", "loadtxt", "genfromtxt", "fromregex", "setbufsize", "seterr",
@@ -47,7 +47,7 @@ LEFT_OUT = {
 
 
 def functions_of(module: str) -> Iterator[tuple[str, Any]]:
-    """The public functions of a module that are not known to keep history."""
+    """The public functions of a module, except for those that keep history."""
     for name, value in vars(importlib.import_module(module)).items():
         if name.startswith("_") or name in {"test", *LEFT_OUT.get(module, ())} or not callable(value):
             continue
@@ -67,7 +67,7 @@ PROBED = ("numpy", "numpy.linalg", "numpy.fft", "numpy.random", "numpy.ma", "num
 
 
 def floats_in(result: Any) -> list[Any]:
-    """Floating point arrays and numbers in a result that have no history."""
+    """Floating point arrays and numbers without a history in a result."""
     if isinstance(result, adjoint.Tensor):
         plain = result.is_floating_point() or result.is_complex()
         return [result] if plain and not result.requires_grad else []
@@ -83,14 +83,14 @@ def floats_in(result: Any) -> list[Any]:
 
 
 def depends(way: Any, function: Any) -> bool:
-    """Whether the result of a call on plain arrays depends on their values."""
+    """True if the result of a call on plain arrays depends on their values."""
 
     def results_at(factor: float) -> list[Any]:
         array = np.array([0.3, 0.5, 0.7]) * factor
         with np.errstate(all="ignore"):
             return [np.asarray(each) for each in floats_in(way(function, array))]
 
-    # the results of random functions differ too
+    # the results of random functions differ, too
     pairs = zip(results_at(1.0), results_at(1.01), strict=True)
     return any(a.shape != b.shape or not np.array_equal(a, b, equal_nan=True) for a, b in pairs)
 
@@ -104,7 +104,7 @@ def test_what_is_not_covered_raises(module: str) -> None:
             t = adjoint.tensor([0.3, 0.5, 0.7], dtype=adjoint.float64, requires_grad=True) * 1.0
             try:
                 result = way(function, t)
-            except Exception:  # any error tells the user
+            except Exception:  # every error informs the user
                 count += 1
                 continue
             if floats_in(result) and depends(way, function):
@@ -126,7 +126,7 @@ def test_reasons_are_told(name: str) -> None:
 
 def test_every_overridable_function_is_known_or_discrete_or_has_a_reason() -> None:
     names = {numpy_name(function) for function in overrides.get_overridable_numpy_array_functions()}
-    left = names - FUNCTIONS.keys() - DISCRETE - REASONS.keys() - {"in1d"}  # gone since NumPy 2.4
+    left = names - FUNCTIONS.keys() - DISCRETE - REASONS.keys() - {"in1d"}  # NumPy 2.4 has removed it
     assert {name for name in left if name.rpartition(".")[0] not in MODULES} == set()
     differentiated = {name for name in FUNCTIONS if not name.startswith("scipy.")}
     assert (differentiated | DISCRETE | REASONS.keys()) - names == NOT_OVERRIDABLE

@@ -1,4 +1,4 @@
-"""SciPy in its array API mode: the page of what is differentiated is current, and each function was checked for it."""
+"""SciPy in its array API mode: the page of differentiated functions is current, and each of them was checked."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import scipy
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs/scipy-coverage.md"
-#: Prints the page, made anew; a wrong value or gradient is an error.
+#: Prints a new version of the page. A wrong value or gradient raises an error.
 PROGRAM = (
     "import runpy; s = runpy.run_path('scripts/generate_scipy_coverage.py'); print(s['text'](s['outcomes']()), end='')"
 )
@@ -20,7 +20,7 @@ PROGRAM = (
 
 @pytest.mark.slow
 def test_the_page_is_current() -> None:
-    """In a process of its own, as SciPy reads the mode when it is imported."""
+    """A separate process, since SciPy reads the mode when it is imported."""
     if f"SciPy {'.'.join(scipy.__version__.split('.')[:2])} " not in PAGE.read_text():
         pytest.skip("the page is about another version of SciPy")
     environment = os.environ | {"SCIPY_ARRAY_API": "1"}

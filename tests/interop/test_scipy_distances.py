@@ -1,4 +1,4 @@
-"""scipy.spatial.distance over Tensors: values are SciPy's, gradients agree with central differences."""
+"""scipy.spatial.distance on Tensors: values are SciPy's, gradients agree with central differences."""
 
 from __future__ import annotations
 

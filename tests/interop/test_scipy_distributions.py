@@ -19,7 +19,7 @@ from adjoint.scipy import stats
 pytestmark = [pytest.mark.filterwarnings("ignore::RuntimeWarning"), pytest.mark.filterwarnings("ignore::UserWarning")]
 Call = Callable[..., Any]
 
-#: Shapes for which finite differences have enough digits, where SciPy's samples have none.
+#: Shape parameters for which finite differences have enough digits. SciPy's examples do not.
 OTHER_SHAPES: dict[str, tuple[float, ...]] = {
     "fatiguelife": (0.8,), "kappa4": (0.2, 0.1), "ksone": (22,), "irwinhall": (5,), "chi": (7.0,), "chi2": (5.5,),
     "rel_breitwigner": (3.5,),
@@ -41,7 +41,7 @@ CONTINUOUS, DISCRETE = _samples(distcont), _samples(distdiscrete)
 
 
 def slopes(function: Call, values: list[Any], position: int) -> np.ndarray:
-    """Central differences by one argument, extrapolated."""
+    """Central differences by one argument, with extrapolation."""
 
     def difference(step: float) -> np.ndarray:
         ahead, behind = list(values), list(values)
@@ -53,7 +53,7 @@ def slopes(function: Call, values: list[Any], position: int) -> np.ndarray:
 
 
 def check(name: str, method: str, shapes: tuple[float, ...], skipped: tuple[str, ...] = ()) -> None:
-    """Values and the derivative by each argument against SciPy."""
+    """Compare values and the derivative by each argument with SciPy."""
     discrete = name in DISCRETE
     points = [2.0] if discrete else [0.3, 1.7]
     of_scipy = getattr(scipy.stats, name)
@@ -79,12 +79,12 @@ def check(name: str, method: str, shapes: tuple[float, ...], skipped: tuple[str,
             target = parts if tensor.ndim else parts.sum()
             np.testing.assert_allclose(ours, target, rtol=1e-4, atol=1e-7 * size, err_msg=f"{method}, {parameter}")
     if result.requires_grad and method in OF_PROBABILITIES:
-        # an inverse has a rule of its own, all else is composed of operations
+        # inverses have their own rules, and the other functions are composed of operations
         check_forward_mode(getattr(getattr(stats, name), method), tensors, weights, exact)
 
 
 def check_forward_mode(function: Call, tensors: list[Any], weights: Any, exact: list[Any]) -> None:
-    """Check that the jvp along some direction is what the gradients of a weighted sum say."""
+    """The jvp along a direction agrees with the gradients of a weighted sum."""
     by = [i for i, tensor in enumerate(tensors) if tensor.requires_grad]
     ways = [np.cos(1.7 * i + np.arange(tensors[i].numel())).reshape(tensors[i].shape) for i in by]
 
@@ -100,7 +100,7 @@ def check_forward_mode(function: Call, tensors: list[Any], weights: Any, exact: 
 
 
 def gradients(result: Any, tensors: list[Any], weights: Any) -> list[Any]:
-    """The gradients of a weighted sum by all that require one; 0 for others."""
+    """The gradients of a weighted sum by all arguments that require one; 0 for others."""
     inputs = [tensor for tensor in tensors if tensor.requires_grad]
     if not result.requires_grad:
         return [0.0 for _ in tensors]
@@ -140,7 +140,7 @@ def test_distribution_functions(name: str, method: str) -> None:
     check(name, method, CONTINUOUS[name])
 
 
-#: SciPy integrates numerically for seconds, or to a few digits.
+#: SciPy integrates these numerically, which takes seconds or gives few digits.
 SLOW = {"ksone", "recipinvgauss", "vonmises_line", "vonmises", "kappa4", "gausshyper", "genhyperbolic", "geninvgauss",
         "norminvgauss", "nct", "ncf", "irwinhall", "landau", "tukeylambda", "kappa3", "powernorm", "johnsonsb",
         "dpareto_lognorm", "powerlognorm", "kstwobign", "rel_breitwigner", "genexpon", "exponpow", "jf_skew_t",
@@ -150,7 +150,7 @@ SLOW = {"ksone", "recipinvgauss", "vonmises_line", "vonmises", "kappa4", "gaussh
 @pytest.mark.parametrize("name", [name for name in CONTINUOUS if name not in SLOW])
 def test_numbers_of_whole_distributions(name: str) -> None:
     of_scipy, shapes = getattr(scipy.stats, name), CONTINUOUS[name]
-    # the density of these is 0 at the median
+    # the density is 0 at the median
     for method in OF_PARAMETERS[:4] if name in ("dgamma", "dweibull") else OF_PARAMETERS:
         if np.isfinite(getattr(of_scipy, method)(*shapes)):
             check(name, method, shapes)
@@ -162,7 +162,7 @@ def test_counts(name: str) -> None:
         check(name, method, DISCRETE[name])
 
 
-# edges, orders and modes ----------------------------------------------------------------------------------------------
+# limits of the support, orders and modes ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", CONTINUOUS)
@@ -217,7 +217,7 @@ def test_second_order_and_forward_mode(kind: str) -> None:
     assert adjoint.autograd.gradgradcheck(function, tensors)
 
 
-# the objects ----------------------------------------------------------------------------------------------------------
+# distributions as objects ---------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", REFUSED)
@@ -236,7 +236,7 @@ def test_whole_numbers_have_no_derivative() -> None:
 
 
 def test_an_integral_that_is_not_the_probability_is_refused() -> None:
-    # the mean is that of a tail which falls off too slowly
+    # the mean is that of a heavy tail, which falls too slowly
     b = adjoint.tensor(1.01, dtype=adjoint.float64, requires_grad=True)
     with pytest.raises(ArithmeticError, match="no derivative by the shape parameters"):
         stats.pareto.mean(b)

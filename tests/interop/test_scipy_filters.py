@@ -1,4 +1,4 @@
-"""scipy.ndimage and the filters of scipy.signal over Tensors: values are SciPy's, gradients those of differences."""
+"""scipy.ndimage and the filters of scipy.signal on Tensors: values are SciPy's, gradients agree with differences."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def check(ours: Any, theirs: Any, call: Call, arrays: tuple[np.ndarray, ...]) ->
     ways = [RNG.normal(size=array.shape) for array in arrays]
     for array, way in zip(arrays, ways, strict=True):
         if array is SECTIONS:
-            way[:, 3] = 0  # SciPy wants ones there
+            way[:, 3] = 0  # SciPy requires ones there
     ahead, behind = (call(theirs, *[a + h * way for a, way in zip(arrays, ways, strict=True)]) for h in (1e-6, -1e-6))
     slope = float(np.sum(weights * (ahead - behind)).real) / 2e-6
     exact = sum(float(np.sum(g.numpy() * way).real) for g, way in zip(gradients, ways, strict=True))

@@ -1,4 +1,4 @@
-"""SciPy's functions over Tensors: values and dtypes are SciPy's, gradients agree with central differences."""
+"""SciPy's functions on Tensors: values and dtypes are SciPy's, gradients agree with central differences."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Call = Callable[..., Any]
 
 @pytest.fixture(autouse=True)
 def _same_numbers(request: pytest.FixtureRequest) -> None:
-    """Each test draws the same numbers, whichever are run before it."""
+    """Each test draws the same numbers, whichever tests ran before it."""
     for generator in (RNG, OTHER):
         generator.bit_generator.state = np.random.default_rng(
             zlib.crc32(request.node.name.encode())
@@ -69,7 +69,7 @@ def check(
 ) -> None:
     """Compare values with SciPy's, and the gradient by all arrays with central differences in a random direction.
 
-    of_eigenvectors: the results are eigenvalues and eigenvectors, whose signs LAPACK chooses by rounding.
+    of_eigenvectors: the results are eigenvalues and eigenvectors, whose signs depend on rounding in LAPACK.
     """
     expected = results(function(*arrays))
     tensors = [adjoint.tensor(a, requires_grad=a.dtype.kind in "fc") for a in arrays]
@@ -96,7 +96,7 @@ def check(
 
 
 def results(value: Any) -> list[Any]:
-    """All arrays among what a function gave, without those of integers and truth values."""
+    """All arrays in the result of a function, except for integers and truth values."""
     if isinstance(value, (tuple, list)):
         return [each for member in value for each in results(member)]
     if isinstance(value, (int, bool, type(None))) and not isinstance(value, np.generic):
@@ -112,7 +112,7 @@ def noise(a: np.ndarray) -> np.ndarray:
 
 
 def with_signs_of(expected: np.ndarray, vectors: np.ndarray) -> np.ndarray:
-    """Vectors in columns, each turned to the side of the expected one."""
+    """Vectors in columns, each with the sign of the expected vector."""
     return np.asarray(vectors * np.sign(np.sum(expected * vectors, axis=0)))
 
 
@@ -122,7 +122,7 @@ def inner(a: Any, b: Any) -> float:
 
 # scipy.special --------------------------------------------------------------------------------------------------------
 
-#: Where the arguments of ufuncs are drawn, if not between 0.5 and 2.5.
+#: Domains of the arguments of ufuncs, if they are not between 0.5 and 2.5.
 DOMAINS: dict[str, tuple[Call, ...]] = {
     **dict.fromkeys(
         ("logit", "ndtri", "erfinv", "erfcinv", "exprel", "ellipk", "ellipe", "ellipkm1", "erf", "spence"), (fraction,)
@@ -172,7 +172,7 @@ DOMAINS: dict[str, tuple[Call, ...]] = {
         (lambda *shape: positive(*shape) + 1.5,),
     ),
 }
-#: Ufuncs whose first arguments are constants: numbers, or integers.
+#: Ufuncs whose first arguments are constant numbers or integers.
 ORDERS: dict[str, tuple[Any, ...]] = {
     "ncfdtr": (2.5,), "ncfdtri": (2.5,), "jv": (1.5,), "jn": (2,), "yv": (1.5,), "yn": (2,), "kn": (2,), "expn": (2,),
     "hyp2f1": (0.5, 1.5, 2.5), "hyp1f1": (0.5, 1.5), "pdtr": (2.0,), "pdtrc": (2.0,), "kve": (),
@@ -214,7 +214,7 @@ def test_ufuncs(name: str) -> None:
     arguments = [draw(*shape) for draw, shape in zip(draws, ((2, 3), (3,), (2, 1), (1,)), strict=False)]
     if name in ("hyp2f1", "hyp1f1", "hyp0f1"):
         arguments = [fraction(2, 3)]
-    # SciPy solves for the parameters of noncentral distributions to five digits or so
+    # SciPy finds the parameters of noncentral distributions with about five digits
     rel = 1e-3 if name.startswith(("ncfdtri", "nctdtri")) else 2e-5
     check(lambda *x: ufunc(*orders, *x, *LAST.get(name, ())), *arguments, rtol=1e-7, rel=rel)
 
@@ -243,7 +243,7 @@ def test_ufuncs_of_complex_numbers(name: str) -> None:
 
 BASES = np.array([0.2, 0.5, 0.8, 0.7])
 ANGLES = np.array([-30.0, 0.0, 40.0])
-#: Arguments at which two derivatives are checked, where they are not the usual ones.
+#: Arguments of two derivatives, if they are not the usual ones.
 PLACES: dict[str, tuple[Any, ...]] = {
     **dict.fromkeys(("sindg", "cosdg", "tandg"), (ANGLES,)),
     "cotdg": (ANGLES + 50,),
@@ -262,7 +262,7 @@ PLACES: dict[str, tuple[Any, ...]] = {
     **dict.fromkeys(("pro_rad1_cv", "pro_rad2_cv", "obl_rad1_cv", "obl_rad2_cv"), (np.array([1.9, 2.3, 3.1]),)),
     "zetac": (np.array([-3.3, -0.4, 0.5, 2.5]),),
 }
-#: Parameters of operations, where they are not those of the ufunc.
+#: Parameters of operations, if they differ from the ufunc's.
 PARAMETERS: dict[str, tuple[float, ...]] = {
     "complex_polygamma": (1,), "lambertw": (-1,), "lq": (0, 2), "besselpoly": (0.5, 1.3),
     **{f"mathieu_{form}": (2, 1.5, float(value(2, 1.5)))
@@ -346,7 +346,7 @@ def test_functions_of_several_variables_to_the_second_order() -> None:
         assert adjoint.autograd.gradgradcheck(function, tensors)
 
 
-#: Derivatives with 30 digits by mpmath: of Carlson's family by (exponents, variables), of Hurwitz's zeta by (s, a, n).
+#: Derivatives with 30 digits by mpmath: Carlson's family by (exponents, variables), and Hurwitz's zeta by (s, a, n).
 CARLSON = {
     ((1.5, 0.5, 1.5, 0.0), (0.3, 2.0, 0.3, 1.0)): 3.7170864790613482,
     ((1.5, 0.5, 1.5, 0.0), (1e-6, 3.0, 1e6, 1.0)): 1.1540342356598661e-6,
@@ -372,7 +372,7 @@ def test_distribution_function_of_normal_vectors() -> None:
     x, mean, cov = (adjoint.tensor(a, requires_grad=True) for a in (normal(3, 2), normal(2), square(2)))
     assert adjoint.autograd.gradcheck(cdf, [x, mean, cov], check_forward_ad=True)
     assert adjoint.autograd.gradgradcheck(cdf, [x, mean, cov])
-    # of three, whose conditional probabilities are exact, by independence and by symmetry
+    # Of three variables, conditional probabilities are exact by independence and by symmetry.
     places = adjoint.tensor(normal(3), requires_grad=True)
     parts = scipy.special.ndtr(places.detach().numpy())
     density = np.exp(-0.5 * places.detach().numpy() ** 2) / np.sqrt(2 * np.pi)
@@ -380,7 +380,7 @@ def test_distribution_function_of_normal_vectors() -> None:
     np.testing.assert_allclose(slope.numpy(), density * np.prod(parts) / parts, rtol=1e-12)
     even = adjoint.tensor(np.eye(3) + 0.5, requires_grad=True)
     (by_cov,) = adjoint.autograd.grad(cdf(np.zeros(3), None, even), even)
-    # of limits 0 it is 1/8 plus the sum of asin(correlation) / (4 pi)
+    # With limits of 0 it is 1/8 plus the sum of asin(correlation) / (4 pi).
     rho = 1 / 3
     np.testing.assert_allclose(by_cov[0, 1].item(), 1 / (8 * np.pi * np.sqrt(1 - rho**2) * 1.5), rtol=1e-12)
     np.testing.assert_allclose(by_cov[0, 0].item(), -2 * rho / (8 * np.pi * np.sqrt(1 - rho**2) * 1.5), rtol=1e-12)
@@ -434,7 +434,7 @@ def test_where_carlsons_integrals_have_no_finite_derivative() -> None:
 
 
 def test_a_solution_that_does_not_exist_is_a_constant() -> None:
-    # no number of events makes the probability as small as that
+    # no number of events has so small a probability
     p = adjoint.tensor(0.01, dtype=adjoint.float64, requires_grad=True)
     y = scipy.special.pdtrik(p, 0.5)
     assert y.item() == scipy.special.pdtrik(0.01, 0.5)
@@ -442,7 +442,7 @@ def test_a_solution_that_does_not_exist_is_a_constant() -> None:
 
 
 def test_noncentral_distributions_of_few_degrees_of_freedom() -> None:
-    # their densities are singular at 0; by mpmath
+    # the densities are singular at 0; these values are mpmath's
     values = [adjoint.tensor(v, dtype=adjoint.float64, requires_grad=True) for v in (0.75, 0.55, 1.5)]
     gradients = adjoint.autograd.grad(scipy.special.chndtr(*values), values)
     np.testing.assert_allclose(
@@ -494,7 +494,7 @@ def test_a_ufunc_of_which_there_is_no_derivative_says_so() -> None:
 
 D = np.array(np.arange(1.0, 4.0))
 BANDS = np.array([[0.0, 1.0, 2.0, 1.0], [5.0, 6.0, 7.0, 8.0], [1.0, -1.0, 0.5, 0.0]])
-#: By name: lists of positional arrays (what is no array is passed as it is), and keywords.
+#: By name: lists of positional arguments, of which arrays are differentiated, and keywords.
 SAMPLES: dict[str, list[tuple[tuple[Any, ...], dict[str, Any]]]] = {
     "special.logsumexp": [
         ((normal(2, 3),), {}), ((normal(2, 3),), {"axis": 1, "keepdims": True}),
@@ -530,7 +530,7 @@ SAMPLES: dict[str, list[tuple[tuple[Any, ...], dict[str, Any]]]] = {
     "special.factorial2": [((positive(3),), {"extend": "complex"})],
     "special.factorialk": [((positive(3), 3), {"extend": "complex"})],
     **{f"special.h{kind}vp": [((0.5, positive(3), 2), {}), ((1, positive(3)), {})] for kind in (1, 2)},
-    # SciPy takes numbers alone
+    # SciPy accepts only numbers
     **{f"special.{name}": [] for name in ("lmbda", "riccati_jn", "riccati_yn", "pro_cv_seq", "obl_cv_seq")},
     "special.lambertw": [((D, k), {}) for k in (0, -1, 2)] + [((D * (1 - 0.5j), 1), {})],
     "special.factorial": [((positive(3),), {})],
@@ -559,7 +559,7 @@ SAMPLES: dict[str, list[tuple[tuple[Any, ...], dict[str, Any]]]] = {
     "linalg.svd": [((normal(4, 3),), {"full_matrices": False}), ((square(),), {"compute_uv": False})],
     "linalg.svdvals": [((normal(4, 3),), {})],
     "linalg.polar": [((normal(3, 3),), {"side": s}) for s in ("left", "right")],
-    # of eigenvectors that LAPACK's two methods give the same signs
+    # both methods of LAPACK give these eigenvectors the same signs
     "linalg.eigh": [((np.diag(3 * D) - np.array([[0, 1, -1], [1, 0, 1], [-1, 1, 0]]),), {}),
                     ((square(),), {"lower": False, "eigvals_only": True}),
                     ((square(),), {"subset_by_index": [1, 2], "eigvals_only": True})],
@@ -640,7 +640,7 @@ def of_scipy(name: str) -> Any:
     return result
 
 
-#: Functions of scipy.special that SciPy has of numbers alone: the orders, and the variable.
+#: SciPy's functions of single numbers in scipy.special: the orders, and the variable.
 OF_NUMBERS: dict[str, tuple[tuple[float, ...], float]] = {
     "lmbda": ((2.5,), 1.3), "riccati_jn": ((2,), 1.3), "riccati_yn": ((2,), 1.3), "pro_cv_seq": ((1, 3), 1.2),
     "obl_cv_seq": ((0, 2), 1.2),
@@ -696,7 +696,7 @@ def test_functions_of_whole_orders_refuse_what_they_cannot() -> None:
 
 def test_every_function_has_samples() -> None:
     names = {name.removeprefix("scipy.") for name in FUNCTIONS if name.startswith("scipy.")}
-    # those of files that have tests of their own
+    # Functions that other test files cover.
     elsewhere = ("ndimage", "filters", "distances", "distributions.vectors")
     names = {name for name in names if not FUNCTIONS[f"scipy.{name}"].__module__.endswith(elsewhere)}
     assert names == set(SAMPLES)
@@ -785,7 +785,7 @@ def test_functions_together(name: str) -> None:
     check(lambda *x: call(_OfScipy(), *x), *arrays, over_tensors=lambda *x: call(F, *x), rtol=1e-7)
 
 
-# what is refused ------------------------------------------------------------------------------------------------------
+# refused arguments ----------------------------------------------------------------------------------------------------
 
 T = adjoint.tensor(square(), requires_grad=True)
 V = adjoint.tensor(positive(4), requires_grad=True)
@@ -828,7 +828,7 @@ def test_signatures_have_scipys_names() -> None:
             assert ours[: len(theirs)] == theirs or set(theirs) - set(ours) <= STRUCTURE, name
 
 
-#: Parameters of newer versions of SciPy that only say which method is used.
+#: Parameters of newer SciPy versions that only select a method.
 STRUCTURE = {"assume_a", "lower", "blocksize", "method", "kwds"}
 
 
@@ -839,7 +839,7 @@ def test_orders_that_scipy_would_count_up_to_are_refused(name, derivative):
         getattr(adjoint.scipy.special, name)(2**63 - 1, adjoint.tensor([1e300]), derivative=derivative)
 
 
-#: Functions of all orders up to a number, with the arguments that stand before and after the number.
+#: Functions of all orders up to a number, with the arguments before and after the number.
 SEQUENCES = {
     "riccati_jn": ((), (0.5,)), "riccati_yn": ((), (0.5,)), "lmbda": ((), (0.5,)), "lqn": ((), (0.5,)),
     "lqmn": ((1,), (0.5,)), "legendre_p_all": ((), (0.5,)), "assoc_legendre_p_all": ((), (1, 0.5)),

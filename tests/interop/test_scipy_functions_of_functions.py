@@ -37,7 +37,7 @@ RNG = np.random.default_rng(3)
 TALL, RIGHT, LEVER = RNG.normal(size=(6, 3)), RNG.normal(size=6), np.array([1.0, -0.4, 0.7])
 COST, WEIGHTS = np.array([-1.0, -2.0, -1.3, -1.0]), np.array([1.0, 0.3, -0.7, 0.2])
 ROWS, LIMITS = np.array([[1.0, 1.0, 2.0, 1.0], [2.0, 0.5, 1.0, 1.0], [1.0, 3.0, 1.0, 2.0]]), np.array([4.0, 5.0, 6.0])
-#: How minima are found to as many digits as differences need.
+#: Options for minima with as many digits as differences need.
 FINE: dict[str, dict[str, Any]] = {
     "fmin": {"xtol": 1e-9, "ftol": 1e-14, "full_output": 1}, "fmin_powell": {"xtol": 1e-9, "ftol": 1e-14},
     "fmin_cg": {"gtol": 1e-8}, "fmin_bfgs": {"gtol": 1e-8},
@@ -52,7 +52,7 @@ def misfit(p: Any, y: Any, weight: Any = 1.0) -> Any:
     return (growth(T, p[0], p[1]) - y) * weight
 
 
-#: Functions of a module's functions and parameters; NumPy's names, which Tensors and Arrays take.
+#: Functions of a module's functions and of parameters. They use NumPy's names, which take Tensors and Arrays.
 CASES: dict[str, tuple[Call, Any]] = {
     **{
         name: (

@@ -1,4 +1,4 @@
-"""scipy.interpolate over Tensors: values are SciPy's, gradients agree with central differences."""
+"""scipy.interpolate on Tensors: values are SciPy's, gradients agree with central differences."""
 
 from __future__ import annotations
 
@@ -114,9 +114,9 @@ def test_values_and_gradients(name: str) -> None:
     )
     ways = [RNG.normal(size=array.shape) for array in arrays]
     if name.startswith("PchipInterpolator"):
-        ways[-1][:] = 0  # its second derivative jumps where a limit sets in
+        ways[-1][:] = 0  # the second derivative jumps where a limit takes effect
     if name.startswith("BSpline"):
-        ways[0][:4], ways[0][-4:] = ways[0][0], ways[0][-1]  # knots that are equal stay so
+        ways[0][:4], ways[0][-4:] = ways[0][0], ways[0][-1]  # equal knots stay equal
     ahead, behind = (
         call(scipy.interpolate, *[a + step * way for a, way in zip(arrays, ways, strict=True)])
         for step in (1e-6, -1e-6)

@@ -1,6 +1,6 @@
-"""SciPy drops no graph silently: given a Tensor that requires grad it gives a derivative, raises, or warns.
+"""SciPy drops no graph silently: a Tensor that requires grad has a derivative, an error, or a warning.
 
-Every public function is called in many ways; most calls raise. `ADJOINT_PROBE=all` calls all methods of all
+Every public function is called in many ways, and most calls raise errors. `ADJOINT_PROBE=all` calls all methods of all
 distributions.
 """
 
@@ -24,7 +24,7 @@ Call = Callable[..., Any]
 VECTOR = np.array([0.3, 0.5, 0.7])
 MATRIX = np.array([[2.0, 0.3, 0.1], [0.3, 1.5, 0.2], [0.1, 0.2, 1.7]])
 SERIES = np.linspace(0.1, 0.9, 8)
-#: How a function is called, with a vector, a matrix and a longer vector.
+#: Calls of a function with a vector, a matrix and a longer vector.
 WAYS: list[Call] = [
     lambda f, t, m, s: f(t),
     lambda f, t, m, s: f(t, t),
@@ -61,7 +61,7 @@ EVERY = os.environ.get("ADJOINT_PROBE") == "all"
 METHODS = ("pdf", "pmf", "cdf", "logpdf", "ppf", "stats", "fit")
 MORE_METHODS = ("logpmf", "logcdf", "sf", "logsf", "isf", "entropy", "mean", "var", "std", "median", "moment", "nnlf",
                 "interval", "rvs", "expect")  # fmt: skip
-#: Distributions that stand for the others, which share their code.
+#: Distributions that represent the others, since all share their code.
 STAND_FOR = ("norm", "poisson", "multivariate_normal")
 LOST = "Converting a tensor with requires_grad=True to a scalar"
 
@@ -81,7 +81,7 @@ def functions_of(module: str) -> Iterator[tuple[str, Call]]:
 
 
 def leaves(result: Any, depth: int = 0) -> list[Any]:
-    """Everything in a result, in containers and in what objects hold."""
+    """All values in a result, in containers and in attributes of objects."""
     if isinstance(result, (list, tuple)):
         members: Any = result
     elif isinstance(result, dict):
@@ -98,7 +98,7 @@ def leaves(result: Any, depth: int = 0) -> list[Any]:
 
 
 def is_constant(leaf: Any) -> bool:
-    """True for floats without a history."""
+    """True for floating point values without a history."""
     if isinstance(leaf, adjoint.Tensor):
         return (leaf.is_floating_point() or leaf.is_complex()) and not leaf.requires_grad
     return isinstance(leaf, (float, complex, np.inexact)) or (isinstance(leaf, np.ndarray) and leaf.dtype.kind in "fc")
@@ -109,7 +109,7 @@ def same(x: Any, y: Any) -> bool:
 
 
 def is_silent(result: Any, way: Call, function: Call) -> bool:
-    """True if a result has constants where the same call on arrays gives what depends on them."""
+    """True if a result has constants, and the same call on arrays has results that depend on the arrays."""
     outputs = leaves(result)
     constants = [i for i, leaf in enumerate(outputs) if is_constant(leaf)]
     if not constants:
@@ -117,12 +117,12 @@ def is_silent(result: Any, way: Call, function: Call) -> bool:
     once, again, elsewhere = (leaves(way(function, VECTOR * k, MATRIX * k, SERIES * k)) for k in (1.0, 1.0, 1.01))
     if not len(once) == len(elsewhere) == len(outputs):
         return True
-    # random results differ in any case
+    # the results of random functions differ in any case
     return any(same(once[i], again[i]) and not same(once[i], elsewhere[i]) for i in constants)
 
 
 def probe(function: Call) -> Iterator[int]:
-    """The ways in which a function loses the graph and says nothing."""
+    """The calls by which a function loses the graph without a word."""
     for number, way in enumerate(WAYS):
         samples = [
             adjoint.tensor(array, dtype=adjoint.float64, requires_grad=True) * 1.0 for array in (VECTOR, MATRIX, SERIES)
@@ -134,7 +134,7 @@ def probe(function: Call) -> Iterator[int]:
                 warnings.filterwarnings("error", LOST)
                 if is_silent(way(function, *samples), way, function):
                     yield number
-        except Exception:  # any error tells the user
+        except Exception:  # every error informs the user
             continue
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0.0)

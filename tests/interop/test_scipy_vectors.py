@@ -1,4 +1,4 @@
-"""scipy.stats' distributions of vectors and matrices over Tensors: SciPy's values, gradients of differences."""
+"""scipy.stats' distributions of vectors and matrices on Tensors: SciPy's values, gradients by differences."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def positive(n: int) -> np.ndarray:
 
 ROWS, COLUMNS = positive(3), positive(2)
 WAY = np.array([0.6, 0.8, 0.0])
-#: Arguments, and the places of those that have no derivative in SciPy's words.
+#: Arguments, and the positions of those without a derivative.
 CASES: list[tuple[str, tuple[Any, ...], tuple[int, ...]]] = [
     ("multivariate_t.logpdf", (RNG.normal(size=(4, 3)), RNG.normal(size=3), ROWS, 3.5), ()),
     ("multivariate_t.pdf", (RNG.normal(size=3), RNG.normal(size=3), np.array([1.0, 2.0, 0.5]), 3.5), (2,)),

@@ -1,4 +1,4 @@
-"""NumPy's ufuncs on Tensors: each one and each of its methods, as NumPy's and with right gradients."""
+"""NumPy's ufuncs on Tensors: each ufunc and each of its methods has NumPy's results and the right gradients."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from support.numpy_samples import Sample
 
 NAMES = sorted(ufunc.__name__ for ufunc in UFUNCS if getattr(np, ufunc.__name__, None) is ufunc)
 MASK = np.array([[True, False, True], [True, True, False]])
-#: Where arguments are drawn, if not between -1 and 1.
+#: Domains of arguments, if they are not between -1 and 1.
 DOMAINS = {"arccosh": (1.2, 3.0), "logaddexp2": (-1.0, 1.0)}
 POSITIVE = {"log", "log2", "log10", "sqrt", "cbrt", "reciprocal", "divide", "power", "float_power", "fmod", "remainder",
             "floor_divide", "divmod", "hypot", "arctan2"}  # fmt: skip
 SMALL = {"arcsin", "arccos", "arctanh", "log1p"}
-#: Generalized ufuncs and the shapes that they take.
+#: Generalized ufuncs, and the shapes of their arguments.
 CORES = {"matmul": ((2, 3), (3, 2)), "vecdot": ((2, 3), (2, 3)), "matvec": ((2, 3), (3,)), "vecmat": ((3,), (3, 2))}
-#: The gradient is 0, or there is none.
+#: Functions whose gradient is 0 or does not exist.
 FLAT = {"ceil", "floor", "trunc", "rint", "sign", "floor_divide", "nextafter", "heaviside", "gcd", "lcm", "invert",
         "left_shift", "right_shift"}  # fmt: skip
 WHOLE = {"gcd", "lcm", "invert", "left_shift", "right_shift", "bitwise_and", "bitwise_or", "bitwise_xor",
          "bitwise_count"}  # fmt: skip
 BINARY = [name for name in NAMES if (u := getattr(np, name)).nin == 2 and u.nout == 1 and u.signature is None]
-BINARY.remove("ldexp")  # takes one argument of each kind
-for name in ("arctan2", "power"):  # on some processors NumPy 2.4 itself reduces wrongly along a contiguous axis
+BINARY.remove("ldexp")  # its arguments have different kinds
+for name in ("arctan2", "power"):  # on some processors NumPy 2.4 reduces wrongly along a contiguous axis
     BINARY.remove(name)
 
 
@@ -65,7 +65,7 @@ def samples_of(name: str) -> list[Sample]:
 
 
 def outputs(ufunc: Any, r: Any) -> Any:
-    """What masked results are written into: constants of the dtypes that the ufunc gives."""
+    """The arrays for masked results: constants of the ufunc's result dtypes."""
     with np.errstate(all="ignore"):
         result = ufunc(*[np.ones((2, 3), r.kind)] * ufunc.nin)
     arrays = [np.full((2, 3), 2, each.dtype) for each in (result if isinstance(result, tuple) else (result,))]
@@ -77,7 +77,7 @@ def outputs(ufunc: Any, r: Any) -> Any:
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_ufunc(name: str) -> None:
-    """Called plainly, of single numbers, and with where= and out=."""
+    """Calls on arrays, on single numbers, with where= and with out=."""
     compared = differentiated = 0
     for sample in samples_of(name):
         for kind in ("float64", "float32", "complex128", "int64", "bool"):
@@ -170,7 +170,7 @@ def test_method(name: str, method: str) -> None:
     ],
 )
 def test_promotion_is_numpys(call: Any, dtype: str) -> None:
-    """Arrays count with their dtypes, whatever their number of axes; Python's and NumPy's numbers are weak."""
+    """Arrays count by their dtypes, for any number of axes. Numbers of Python and NumPy are weak."""
     assert call(adjoint.ones(3)).numpy().dtype == dtype
 
 
@@ -271,7 +271,7 @@ def test_errors(call: Any, error: type[Exception], message: str) -> None:
 
 
 def test_all_ufuncs_are_known_or_have_a_reason() -> None:
-    """Ufuncs of strings, dates and the distance between floating point numbers have no derivative."""
+    """Ufuncs of strings and dates, and the spacing of floating point numbers, have no derivative."""
     ours = {ufunc.__name__ for ufunc in UFUNCS}
     others = {u.__name__ for u in overrides.get_overridable_numpy_ufuncs() if isinstance(u, np.ufunc)} - ours
     numeric = {name for name in others if hasattr(np, name) and "d" in "".join(getattr(np, name).types)}
