@@ -1,4 +1,4 @@
-"""Transformations of functions of arrays: values and derivatives beside those of tensors, in every combination."""
+"""Transformations of functions of arrays: values and derivatives of functions of tensors, in every combination."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ X = np.array([0.5, 1.0, 2.0])
 
 
 def loss(x: Any) -> Any:
-    """The same in NumPy's and torch's meaning."""
+    """A loss with the same result for arrays and tensors."""
     return (x**3 / (1 + x * x)).sum() + x[0] * x[1]
 
 
@@ -25,7 +25,7 @@ def vector(x: Any) -> Any:
 
 
 ONES = np.ones(3)
-#: Transformations of arrays, as functions of what makes the arguments: NumPy's array, or the Tensor of it.
+#: Transformations of arrays, as functions of the constructor: NumPy's array, or its Tensor.
 TRANSFORMS: dict[str, Any] = {
     "grad": lambda of: func.grad(loss)(of(X)),
     "grad of grad": lambda of: func.grad(lambda x: func.grad(loss)(x).sum())(of(X)),
@@ -162,7 +162,7 @@ def test_numbers_of_an_array_as_objects_keep_their_derivatives() -> None:
 
 def test_a_pullback_of_plain_arrays_takes_differentiable_ones() -> None:
     _, pullback = func.vjp(lambda x: x * x, np.array([1.0, 2.0]))
-    # the derivative of v -> sum(2 x v)
+    # This is the derivative of v -> sum(2 x v).
     assert func.grad(lambda v: np.sum(pullback(v)[0]))(np.ones(2)).tolist() == [2.0, 4.0]
 
 

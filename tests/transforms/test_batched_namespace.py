@@ -1,4 +1,4 @@
-"""The namespace of batched arrays, as the core and formulas use the namespaces of array libraries."""
+"""The namespace of batched arrays works in the core and in formulas like the namespaces of array libraries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sizes of chunks by a budget of memory."""
+"""Chunk sizes by a memory budget."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ POINTS = adjoint.tensor(RNG.standard_normal((INPUTS, INPUTS)))
 
 
 def wide(x: Any) -> Any:
-    """A function whose arrays inside are much larger than its argument."""
+    """A function whose intermediate arrays are much larger than its argument."""
     hidden = WEIGHTS @ x
     return WEIGHTS.mT @ (hidden.tanh() * hidden.sin())
 
@@ -58,7 +58,7 @@ def test_peak_is_near_the_budget(run: Callable[[], Any], whole: Callable[[], Any
     adjoint.memory.set_batch_budget(2**28)
     expected = whole()
     adjoint.memory.set_batch_budget(budget)
-    run()  # what the first call keeps is not counted
+    run()  # memory that the first call keeps does not count
     adjoint.memory.empty_cache()
     tracemalloc.start()
     try:
@@ -72,7 +72,7 @@ def test_peak_is_near_the_budget(run: Callable[[], Any], whole: Callable[[], Any
 
 @pytest.mark.parametrize("transform", [jacrev, jacfwd])
 def test_peak_of_oblong_jacobians(transform: Any, budget: int) -> None:
-    """The basis is counted, and the many cotangents of a small argument are no reason for large chunks."""
+    """The basis counts, too. Small arguments with many cotangents do not make chunks large."""
     many, few = adjoint.ones(6000, dtype=adjoint.float64), adjoint.tensor(2.0, dtype=adjoint.float64)
     function, x = (lambda x: x * many, few) if transform is jacrev else (lambda x: x.sum(), many)
     transform(function)(x)
@@ -88,7 +88,7 @@ def test_peak_of_oblong_jacobians(transform: Any, budget: int) -> None:
 
 
 def test_large_arguments_choose_by_themselves(budget: int) -> None:
-    """Without a chunk size the size is measured where the argument is large."""
+    """If the argument is large and no chunk size is given, the size is measured."""
     runs = []
 
     def counted(x: Any) -> Any:
@@ -103,7 +103,7 @@ def test_large_arguments_choose_by_themselves(budget: int) -> None:
 
 
 def test_sizes_follow_from_what_members_take() -> None:
-    """Two members more than a fixed part: the rest of the budget is for the others."""
+    """The memory is a fixed part, and a part for each member. The budget's rest after the fixed part is for members."""
     chunks, spans = Chunks(100, "auto", 30_000), []
     for start, stop in chunks:
         spans.append((start, stop))
@@ -127,7 +127,7 @@ def test_measured_counts_what_is_there_at_once() -> None:
 
     def several() -> Any:
         y = x + 1
-        z = y[:500] * 2  # a view counts no more
+        z = y[:500] * 2  # a view adds no memory
         del y
         return z
 
@@ -166,7 +166,7 @@ def test_bad_sizes(call: Callable[[], Any], message: str) -> None:
 
 @pytest.mark.parametrize(("one", "two"), [(150, 200), (50, 100), (500, 500)])
 def test_chunks_fill_their_budget(one: int, two: int) -> None:
-    """A member takes as much as two have more than one; what one has more than that is there once."""
+    """The second member's additional memory is that of each member. The rest of the first call's memory is fixed."""
     chunks = Chunks(1000, "auto", budget=3000)
     chunks.sizes += [one, two]
     of_member = max(two - one, 1)

@@ -1,4 +1,4 @@
-"""Collapsed Taylor mode: the Laplacian by kinds of operations, against the trace of the Hessian."""
+"""Collapsed Taylor mode: the Laplacian by kinds of operations agrees with the trace of the Hessian."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_laplacian_is_the_trace_of_the_hessian(name: str) -> None:
     function = FUNCTIONS[name]
-    # the custom function has no backward
+    # the custom function has no backward method
     expected = jacfwd(jacfwd(function))(POINT).trace().item()
     np.testing.assert_allclose(laplacian(function)(POINT).item(), expected, rtol=1e-9, atol=1e-11)
 

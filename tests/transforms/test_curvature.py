@@ -104,7 +104,7 @@ def test_large_hessian_stays_within_twice_its_memory() -> None:
     def function(x: Any) -> Any:
         return ((x @ weights) ** 3).sum() + (x**4).sum()
 
-    hessian(function)(x[:2].repeat(n // 2))  # what the first call keeps is not counted
+    hessian(function)(x[:2].repeat(n // 2))  # memory that the first call keeps does not count
     tracemalloc.start()
     try:
         result = hessian(function)(x)

@@ -1,4 +1,4 @@
-"""Tensors that enter and leave differentiated functions in other ways than as arguments and results."""
+"""Tensors that enter or leave differentiated functions, except as arguments and results."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def close(actual: Any, expected: Any) -> None:
     np.testing.assert_allclose(actual.detach().numpy(), expected.detach().numpy(), rtol=1e-6)
 
 
-#: Ways to run a function of one tensor under a transformation that differentiates it.
+#: Runs of a function of one tensor under transformations that differentiate it.
 DIFFERENTIATED: dict[str, Callable[..., Any]] = {
     "grad": lambda f, x: func.grad(f)(x),
     "grad_and_value": lambda f, x: func.grad_and_value(f)(x),
@@ -129,7 +129,7 @@ def test_tensors_that_escape_need_no_gradient(run: str) -> None:
         assert not tensor.requires_grad and not result.requires_grad and result.grad_fn is None
         with pytest.raises(RuntimeError, match="does not require grad"):
             result.sum().backward()
-        # what depends on other leaves still does
+        # gradients by other leaves still exist
         close(adjoint.autograd.grad((tensor * w).sum(), w)[0], tensor.sum().reshape(1))
         close(func.grad(lambda a, t=tensor: (t * a).sum())(adjoint.ones(())), tensor.sum())
 
@@ -175,7 +175,7 @@ def test_no_leaves_and_no_passes_inside_a_differentiated_function(run: str) -> N
         with pytest.raises(RuntimeError, match=message):
             DIFFERENTIATED[run](acting, adjoint.ones(3))
         assert w.grad is None
-    # an attribute, and an argument of what makes tensors, may say it, as in torch
+    # as in torch, an attribute or an argument of a creation function may set it
     DIFFERENTIATED[run](lambda x: (x * adjoint.ones(3, requires_grad=True)).sum(), adjoint.ones(3))
 
 
@@ -212,7 +212,7 @@ def test_requires_grad_is_not_switched_inside(run: str, of: Callable[..., Any], 
     assert not outer.requires_grad and outer.requires_grad_().requires_grad
 
 
-#: Without create_graph the gradient is a constant for transformations that differentiate by a graph.
+#: Without create_graph, the gradient is a constant for transformations that use a graph.
 WAYS = [(run, True) for run in (*DIFFERENTIATED, *UNDER_VMAP)] + [(run, False) for run in UNDER_VMAP]
 
 

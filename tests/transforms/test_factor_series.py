@@ -1,4 +1,4 @@
-"""Series of eigenvectors, singular vectors and QR factors: against nested forward mode, mpmath, and their equations."""
+"""Series of eigenvectors, singular vectors and QR factors agree with nested forward mode, mpmath and equations."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_with_vmap_and_gradients(name: str) -> None:
     coefficients = matrices(shape, False, hermitian)
 
     def last(scale: Any) -> Any:
-        """A coefficient that does not depend on signs."""
+        """A coefficient of a quantity that does not depend on signs."""
         curve = along([coefficients[0], scale * coefficients[1], coefficients[2]])
         return taylor(lambda t: (function(curve(t))[1] ** 3).abs().sum(), START, order=3)[3]
 
@@ -127,7 +127,7 @@ def test_with_vmap_and_gradients(name: str) -> None:
 
 
 def test_all_vectors_of_tall_matrices_take_the_general_way() -> None:
-    """The further columns of full matrices have no derivatives; the values have."""
+    """The additional columns of full matrices have values, but no derivatives."""
     curve = along(matrices((4, 2), False))
     whole = taylor(lambda t: adjoint.linalg.svd(curve(t))[1], START, order=4)
     thin = taylor(lambda t: thin_svd(curve(t))[1], START, order=4)
@@ -136,7 +136,7 @@ def test_all_vectors_of_tall_matrices_take_the_general_way() -> None:
 
 @pytest.mark.parametrize("function", [lambda a: adjoint.linalg.eigh(a), lambda a: thin_svd(a)[1::-1]])
 def test_equal_values_have_no_coefficients_of_order_2(function: Any) -> None:
-    """The first derivatives of functions of all values are right, and what is undefined is NaN."""
+    """First derivatives of functions of all values are right. Undefined coefficients are NaN."""
     start = adjoint.diag(adjoint.tensor([1.0, 1.0, 3.0], dtype=adjoint.float64))
     change = adjoint.tensor([[0.3, 0.2, 0.1], [0.2, 0.7, 0.4], [0.1, 0.4, 0.9]], dtype=adjoint.float64)
     values, vectors = taylor(lambda t: tuple(function(start + t * change)), START, order=2)

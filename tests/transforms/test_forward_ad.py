@@ -1,4 +1,4 @@
-"""Forward mode: every rule's tangent through Tensors, views and operations in place, levels, what duals look like."""
+"""Forward mode: tangents of every rule by Tensors, views and in-place operations, levels, texts of duals."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Problem, assert_close, inner = table.Problem, table.assert_close, table.inner
 
 
 def duals(problem: Problem, tangents: dict[Any, Any], number: int, values: dict[str, Any]) -> dict[str, Any]:
-    """The arguments (Tensors) with tangents at a level at some places."""
+    """The arguments as Tensors, with tangents of a level at some places."""
     dual_tensors = {p: forward.dual(problem.at(p, values), as_tensor(t), number) for p, t in tangents.items()}
     filled = {n: list(v) if n == problem.rule.sequence else v for n, v in values.items()}
     for (name, i), value in dual_tensors.items():
@@ -59,7 +59,7 @@ def run_rule(problem: Problem, values: dict[str, Any]) -> list[Any]:
 
 
 def call_in_place(problem: Problem, values: dict[str, Any]) -> list[Any]:
-    """The operation in place, on a copy of its first argument."""
+    """Run the in-place operation on a copy of its first argument."""
     rule = problem.rule
     by_name = {p.name: values[p.name] for p in rule.parameters if p.kind is p.KEYWORD_ONLY}
     rest = [values[n] for n in rule.names[1:] if n not in by_name]
@@ -80,7 +80,7 @@ Run = Callable[[Problem, dict[str, Any]], list[Any]]
 
 
 def tangents_along(problem: Problem, directions: dict[Any, Any], run: Run) -> list[np.ndarray]:
-    """The tangents of the results, which are zeros where there is none; checks how they lie in memory."""
+    """The tangents of the results, zeros for results without one. Checks their layout."""
     with forward.level() as number:
         values = duals(problem, directions, number, problem.tensors(requires_grad=False))
         outputs = run(problem, values)
@@ -122,7 +122,7 @@ def check_tangent(problem: Problem, rng: np.random.Generator, run: Run) -> None:
 
 @check
 def check_some(problem: Problem, rng: np.random.Generator, run: Run) -> None:
-    """The same where only one argument has a tangent."""
+    """The same check with a tangent of only one argument."""
     for position, direction in table.directions_at(problem, rng).items():
         result = tangents_along(problem, {position: direction}, run)
         for t, slope in zip(result, table.slopes(problem, {position: direction}), strict=True):
@@ -210,13 +210,13 @@ X, T = [1.0, 2.0, 3.0], [1.0, 10.0, 100.0]
 
 
 def tangent(tensor: Any) -> Any:
-    """The tangent as a list, None if there is none."""
+    """The tangent as a list, or None."""
     result = unpack_dual(tensor).tangent
     return None if result is None else result.tolist()
 
 
 def fresh(values: Any = X, tangents: Any = T, **options: Any) -> Any:
-    """A dual, no view of anything that the test knows."""
+    """A new dual that is not a view."""
     return make_dual(adjoint.tensor(values, **options), adjoint.tensor(tangents, **options)).clone()
 
 
@@ -245,7 +245,7 @@ def test_views_share_the_tangent_of_their_base(view: Any, when: str) -> None:
         expected = values * other
         part = view(base) if part is None else part
         adjoint.testing.assert_close(unpack_dual(part).tangent, view(expected))
-        # written through the view, seen in the base; and the other way round
+        # a write through the view changes the base's tangent, and a write to the base changes the view's
         part.mul_(3.0)
         view(expected).mul_(3.0)
         adjoint.testing.assert_close(unpack_dual(base).tangent, expected)
@@ -290,7 +290,7 @@ def test_the_base_of_a_dual_has_no_tangent() -> None:
         d.mul_(2)
         assert base.tolist() == [2.0, 4.0, 6.0]
         assert tangent(base) is None
-        # the tangent is not copied, so what is done in place is done to it
+        # the tangent is not copied, so in-place operations change it
         assert unpack_dual(d).tangent is source
         assert source.tolist() == [2.0, 20.0, 200.0]
 
@@ -448,7 +448,7 @@ def test_overwritten_values_can_still_be_differentiated() -> None:
 
 @pytest.mark.parametrize(("size", "stride"), [((2, 2, 3), (0, 3, 1)), ((2, 3), (1, 1)), ((2, 2, 2), (1, 2, 1))])
 def test_tangents_of_elements_that_meet_meet(size: Any, stride: Any) -> None:
-    """What is written through one view is seen through every other, in the value and in the tangent."""
+    """A write through one view appears in all other views, in the value and in the tangent."""
     with dual_level():
         x = adjoint.zeros(8).as_strided(size, stride).detach()
         x[0] = make_dual(adjoint.ones(size[1:]), adjoint.ones(size[1:]))
@@ -547,7 +547,7 @@ def test_mixed_types() -> None:
         target = adjoint.zeros(3, dtype=adjoint.float64)
         target.copy_(d)
         assert unpack_dual(target).tangent.dtype == adjoint.float64
-        # a tangent of another precision is taken as it is, and brought to the type of what is computed
+        # The tangent keeps its own precision. Results have the precision of the operation.
         wide = make_dual(adjoint.tensor(X), adjoint.tensor(T, dtype=adjoint.float64))
         assert unpack_dual(wide).tangent.dtype == adjoint.float64
         assert unpack_dual(wide * 2).tangent.dtype == adjoint.float32
@@ -608,7 +608,7 @@ def test_levels_do_not_nest() -> None:
         assert number == 0
         with pytest.raises(RuntimeError, match="Nested forward mode AD is not supported at the moment"):
             forward_ad.enter_dual_level()
-        # the level is still there
+        # the level still exists
         assert tangent(fresh()) == T
 
 
@@ -687,7 +687,7 @@ def test_the_end_of_a_level_frees_tangents(keep_graph: bool) -> None:
         results = [unpack_dual(y).tangent for y in (d, middle, end)]
         watched = [weakref.ref(t) for t in results]
         if keep_graph:
-            # the nodes keep what they saved, but the tensors are gone
+            # the nodes keep saved values, but the tensors no longer exist
             del d, middle
         del results
     gc.collect()
@@ -725,7 +725,7 @@ def test_threads_do_not_share_levels() -> None:
         thread = threading.Thread(target=other)
         thread.start()
         assert has_begun.wait(10)
-        # neither the other thread's level nor its switch concerns this one
+        # the other thread's level and switch do not affect this thread
         assert tangent(d * 2) == [2.0, 20.0, 200.0]
         resume.set()
         thread.join()
@@ -756,7 +756,7 @@ def test_forward_mode_can_be_switched_off() -> None:
     with dual_level():
         assert tangent(fresh()) == T
     with set_fwd_grad_enabled(False):
-        # what is a derivative by its own account is not concerned
+        # functions with their own derivative do not change
         assert derivative(lambda x: x * x)(number(3.0)).item() == 6.0
         assert not forward_ad_is_on()
     assert forward_ad_is_on()
@@ -789,7 +789,7 @@ def test_decorators() -> None:
 
 
 def derivative(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """The derivative of a function of one number by a level of its own; 0 where it does not depend on it."""
+    """The derivative of a function of one number by a new level; 0 if the function does not depend on it."""
 
     def derived(x: Any) -> Any:
         with forward.level() as number:
@@ -807,7 +807,7 @@ def number(value: float) -> Any:
 def test_perturbations_are_not_confused() -> None:
     one = number(1.0)
     assert derivative(lambda x: x * derivative(lambda y: x + y)(one))(one).item() == 1.0
-    # the inner function does not depend on its own argument
+    # the inner function ignores its own argument
     assert derivative(lambda x: x * derivative(lambda y: x * 2)(one))(one).item() == 0.0
     assert derivative(lambda x: x * derivative(lambda y: x * y)(x))(number(3.0)).item() == 6.0
     assert derivative(lambda x: derivative(lambda y: x * y * y)(x))(number(3.0)).item() == 12.0
@@ -870,7 +870,7 @@ def test_operations_in_place_on_values_of_outer_levels() -> None:
     def outer(x: Any) -> Any:
         def inner(y: Any) -> Any:
             z = x.clone()
-            # here only the outer level is concerned
+            # only the outer level is used here
             z.mul_(x)
             z.mul_(y)
             return z
@@ -884,7 +884,7 @@ def test_operations_in_place_on_values_of_outer_levels() -> None:
 @pytest.mark.parametrize(
     ("function", "along", "value", "slope"),
     [
-        # the arguments of jvp are v, moving along s, inside a level in which d is x, moving along t
+        # the arguments of jvp are v with the tangent s, inside a level in which x has the tangent d
         (lambda v, x, t, d: unpack_dual(v * v * d).tangent, "x", lambda x, t: x * x * t, lambda x, t, s: 2 * x * s * t),
         (lambda v, x, t, d: unpack_dual(v * v * d).primal, "x", lambda x, t: x * x * x, lambda x, t, s: 2 * x * s * x),
         (lambda v, x, t, d: unpack_dual(make_dual(x, v) ** 3).tangent, "t", lambda x, t: 3 * x * x * t,
@@ -908,7 +908,7 @@ def test_duals_at_a_level_that_is_not_the_innermost(function: Any, along: str, v
 def test_unpacking_what_varies_at_inner_levels_only() -> None:
     x, t, s = adjoint.tensor([1.0, 2.0]), adjoint.tensor([3.0, 5.0]), adjoint.tensor([7.0, 11.0])
     with dual_level():
-        # v itself is a constant of the level, and its direction d is not
+        # v itself is a constant of the level, but its tangent d is not
         d = make_dual(x, t)
         assert [part.tolist() for part in adjoint.func.jvp(lambda v: unpack_dual(v).tangent, (x,), (d,))] == [
             [0.0, 0.0], t.tolist()
@@ -941,7 +941,7 @@ def test_reverse_mode_inside_and_outside_of_nested_levels() -> None:
         np.testing.assert_allclose(function(x).item(), 60 * 0.7**2, rtol=1e-12)
 
 
-# what duals look like -------------------------------------------------------------------------------------------------
+# texts and attributes of duals ----------------------------------------------------------------------------------------
 
 
 PRINTED: dict[str, tuple[Callable[[], Any], str]] = {
@@ -1020,7 +1020,7 @@ def test_tangents_are_reshaped_in_place_too(name: str, args: tuple[int, ...]) ->
         assert fw.unpack_dual(2 * y).tangent.shape == value.shape
 
 
-# the quick way of plain arrays beside the way with a history ----------------------------------------------------------
+# the fast path of plain arrays against the path with a history --------------------------------------------------------
 
 PAIRS = {
     "sum": lambda x, y: x + y,

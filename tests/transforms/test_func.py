@@ -1,4 +1,4 @@
-"""adjoint.func: derivatives of functions as functions, alone and composed."""
+"""adjoint.func: transformations of functions, one by one and nested."""
 
 import gc
 import itertools
@@ -64,7 +64,7 @@ def close(result, expected):
 
 
 def finite_differences(function, array, step=1e-6):
-    """The Jacobian of a real function of one array, of the shape of the result and then that of the array."""
+    """The Jacobian of a real function of one array. Its shape is the result's shape and then the array's."""
     columns = []
     for index in np.ndindex(array.shape):
         values = []
@@ -76,7 +76,7 @@ def finite_differences(function, array, step=1e-6):
     return np.stack(columns, -1).reshape(*columns[0].shape, *array.shape)
 
 
-# every transformation as an operator that maps an elementwise function to its derivative, for any shape of x
+# Each transformation as an operator from an elementwise function to its derivative, for any shape of x.
 
 OPERATORS = {
     "grad": lambda f: grad(lambda x: f(x).sum()),
@@ -157,7 +157,7 @@ def test_perturbations_are_not_confused(outer, inner):
     close(d(lambda x: x * e(lambda y: x + y)(one))(one), 1.0)
     close(d(lambda x: x * e(lambda y: x * y)(one))(two), 4.0)
     close(d(lambda x: x * e(lambda y: x**2 * y**3)(x))(two), 3 * 5 * 2.0**4)
-    close(d(lambda x: e(lambda y: x)(x) + x)(two), 1.0)  # the inner result does not depend on y at all
+    close(d(lambda x: e(lambda y: x)(x) + x)(two), 1.0)  # the inner result does not depend on y
     close(d(lambda x: e(lambda y: y)(x) + x)(two), 1.0)
 
 
@@ -172,7 +172,7 @@ def test_a_tangent_reached_through_a_base_is_seen_by_reverse_mode_inside():
     def f(x):
         buffer = adjoint.zeros(3, dtype=adjoint.float64)
         part = buffer[:2]
-        buffer.add_(x)  # part gets its tangent through its base only
+        buffer.add_(x)  # the part gets its tangent only by its base
         return grad(lambda p: (p**3).sum())(part)
 
     close(jvp(f, (t(1.0, 2.0, 3.0),), (t(1.0, 1.0, 1.0),)), (t(3.0, 12.0), t(6.0, 12.0)))
@@ -185,7 +185,7 @@ A, B = rng.normal(size=(2, 3)), rng.normal(size=(3, 2))
 
 
 def entangled(x):
-    """From (2, 3) to (2, 2), no entry without the others."""
+    """A function from (2, 3) to (2, 2). Each entry depends on all entries."""
     return adjoint.tanh(x @ adjoint.tensor(B)) * x.sum() + (x * adjoint.tensor(A)).exp().prod()
 
 
@@ -793,7 +793,7 @@ def test_writing_to_places():
 def test_an_argument_changed_in_place_by_forward_mode():
     x, tangent = X.clone(), ONES.clone()
     close(jvp(lambda v: v.mul_(2), (x,), (tangent,)), (2 * X, 2 * ONES))
-    close(x, 2 * X)  # as torch, which changes the argument too
+    close(x, 2 * X)  # as in torch, the argument is modified
 
 
 def test_jacfwd_gives_every_run_the_same_argument():
@@ -815,7 +815,7 @@ STEPS = {
     "r": lambda f: grad(lambda x: f(x).sum()),
     "v": lambda f: lambda x: vmap(f)(x[None])[0],
 }
-#: Functions that write over what derivatives need, or take it out of the graph, and the same without that.
+#: Functions that overwrite values that derivatives need, or that use them outside of the graph, and correct forms.
 WRITES = {
     "mul_": (lambda y: y.mul_(y.clone()), lambda y: y * y),
     "square_": (lambda y: y.square_(), lambda y: y.square()),
@@ -893,7 +893,7 @@ def test_jacfwd_is_one_mapped_run():
     close(jacfwd(f)(X), np.diag(2 * X.numpy()))
     assert len(runs) == 1
     jacfwd(lambda x: (f(x), x), has_aux=True)(X)
-    assert len(runs) == 3  # aux is that of a run without vmap
+    assert len(runs) == 3  # aux is the value of a run without vmap
 
 
 def test_random_numbers_in_jacfwd():
@@ -934,7 +934,7 @@ def test_blocks_have_the_dtype_of_their_argument(jacobian):
 @pytest.mark.parametrize("name", TRANSFORMED)
 @pytest.mark.parametrize("follow", [False, True], ids=["plain", "requires_grad"])
 def test_nothing_outlives_the_results(name, follow):
-    """Without the collector of cycles: all that was recorded dies with the results."""
+    """Without the garbage collector: recorded values are freed with the results."""
     captured = t(1.0).requires_grad_(follow)
     notes = []
 
@@ -1026,7 +1026,7 @@ def test_jacrev_in_chunks(chunk_size):
     ],
 )
 def test_third_order_of_values_that_batches_share(f):
-    """What a batched pass saved of values outside of the batch is outside of it in the next pass, too."""
+    """A batched pass saves values from outside of the batch. They stay outside of it in the next pass."""
     x = adjoint.tensor([2.0, 3.0], dtype=adjoint.float64)
     expected = adjoint.func.jacfwd(adjoint.func.jacfwd(adjoint.func.jacfwd(f)))(x)
     for inner in (adjoint.func.jacrev, adjoint.func.jacfwd):
@@ -1035,7 +1035,7 @@ def test_third_order_of_values_that_batches_share(f):
 
 @pytest.mark.parametrize("p", [adjoint.tensor([1.5]), adjoint.tensor([1.5], requires_grad=True)], ids=["plain", "leaf"])
 def test_batched_cotangents_of_batched_outputs_can_be_differentiated(p):
-    """The derivative in a cotangent that differs from member to member, and in one that does not."""
+    """The derivative by a cotangent that is different for each member, and by one that all members share."""
     batch = adjoint.tensor([[0.5, 2.0], [1.0, 3.0]])
 
     def member(s, u=None):
@@ -1053,7 +1053,7 @@ def test_batched_cotangents_of_batched_outputs_can_be_differentiated(p):
 
 
 def _unrolled(step: Any, n: int) -> Any:
-    """The time of the fastest of the last steps of a loop that is recorded as a whole, in seconds."""
+    """The fastest time of the last steps of a loop that is recorded as a whole, in seconds."""
     scale = adjoint.ones(3, requires_grad=True)
     w = adjoint.ones(3) * scale
     times = []
@@ -1084,7 +1084,7 @@ UNROLLED = {
 
 @pytest.mark.parametrize("name", UNROLLED)
 def test_steps_take_no_longer_where_the_graph_is_long(name: str) -> None:
-    """Neither the search for inputs nor that for other leaves goes into the part of the graph that is older."""
+    """The search for inputs and for other leaves skips the older part of the graph."""
     short, long = _unrolled(UNROLLED[name], 60), _unrolled(UNROLLED[name], 2500)
     assert long < 4 * short
 

@@ -1,4 +1,4 @@
-"""adjoint.autograd.functional: structures and messages as torch's, values against closed forms and differences."""
+"""adjoint.autograd.functional: torch's structures and messages, and values of closed forms and differences."""
 
 import inspect
 import itertools
@@ -39,7 +39,7 @@ def random(*shape, dtype=f64, seed=0):
 
 
 def shapes(tree):
-    """A tree of tensors as a tree of shapes."""
+    """A tree of shapes for a tree of tensors."""
     return [shapes(part) for part in tree] if isinstance(tree, (tuple, list)) else tuple(tree.shape)
 
 
@@ -52,7 +52,7 @@ def as_hessian(mode):
 
 
 def differences(function, x, step=1e-6):
-    """Central differences: for every element of x, along the real and, for complex x, the imaginary axis."""
+    """Central differences by every element of x, along the real axis and, for complex x, the imaginary axis."""
     units = (1, 1j) if x.is_complex() else (1,)
     columns = []
     for unit in units:
@@ -67,7 +67,7 @@ def differences(function, x, step=1e-6):
 
 
 def expected_jacobian(function, x):
-    """The documented convention, by differences."""
+    """The documented convention of Jacobians, by differences."""
     columns = differences(function, x)
     if not x.is_complex():
         return columns[0]
@@ -237,7 +237,7 @@ def test_products_with_the_hessian(dtype):
 
 @pytest.mark.parametrize("strategy", [REVERSE, FORWARD])
 def test_hvp_multiplies_from_the_right_and_vhp_from_the_left(strategy):
-    """A hook makes the gradient (y, 1), whose Jacobian is not symmetric."""
+    """A hook changes the gradient to (y, 1), whose Jacobian is not symmetric."""
 
     def function(x, y):
         z = x * 1.0
@@ -458,7 +458,7 @@ A, B, ONES, WEIGHTS = T(1.0, 2.0), T(3.0, 4.0), T(1.0, 1.0), T(1.0, 2.0)
 
 
 def taped(x):
-    """A value with a history that does not lead to the inputs."""
+    """A value with a history that does not contain the inputs."""
     return x.clone().requires_grad_()
 
 
@@ -493,7 +493,7 @@ DOUBLE_BACKWARD_HESSIAN = (
     "strict mode as it prevents from using the double backward trick to replace forward mode AD."
 )
 
-#: (function of the module, of the user, inputs, further arguments, with create_graph or not or both, message)
+#: (function of the module, user's function, inputs, further arguments, values of create_graph, message)
 STRICT = [
     ("vjp", lambda a: T(3.0), A, (T(1.0),), (False, True), NO_GRADIENTS.format(0)),
     ("vjp", lambda a: taped(B).sum(), A, (), (False, True), INDEPENDENT.format(0)),
@@ -736,7 +736,7 @@ def test_torchs_parameters_come_first(name):
     assert [p.name for p in result if p.kind is not p.KEYWORD_ONLY] == names.split()
 
 
-# --- how it is computed
+# --- methods of computation
 
 
 @pytest.mark.parametrize(
@@ -761,7 +761,7 @@ def test_auto_takes_the_smaller_side(function, inputs, options, evaluations):
 
 
 class Terminal:
-    """Stands in for rich's progress bar and notes what is asked of it."""
+    """A stand-in for rich's progress bar that notes its calls."""
 
     instances: list[Any] = []
 
@@ -799,7 +799,7 @@ def test_progress_is_shown_when_it_lasts(monkeypatch, terminal):
     jacobian(lambda x: x**2, random(3))
     (bar,) = terminal
     assert bar.log == [("jacobian", 3, 1), "start", 2, 3, "stop"]
-    # only the outermost of nested ones
+    # only the outermost of nested calls has a bar
     jacobian(lambda x: jacobian(lambda x: x**2, x, create_graph=True), random(2), strategy=FORWARD)
     assert [each.log[0] for each in terminal[1:]].count(("jacobian", 2, 1)) == len(terminal) - 1
     assert all(each.log[-1] == "stop" for each in terminal)
@@ -826,7 +826,7 @@ def test_nothing_is_shown_or_imported_before(monkeypatch, terminal, capsys):
     jacobian(lambda x: x**2, random(3))
     assert terminal == []
     monkeypatch.setattr(progress, "SHOW_AFTER", 0.0)
-    monkeypatch.setitem(sys.modules, "rich.progress", None)  # not installed
+    monkeypatch.setitem(sys.modules, "rich.progress", None)  # rich is not installed
     jacobian(lambda x: x**2, random(3))
     assert terminal == [] and capsys.readouterr() == ("", "")
 

@@ -1,4 +1,4 @@
-"""Taylor series and tangents through functions of several outputs, inputs without series, and modified arguments."""
+"""Taylor series and tangents of functions with several outputs, inputs without series, and modified arguments."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ X = adjoint.tensor([1.0, 2.0], dtype=adjoint.float64)
 
 
 def function(forward: Callable[..., Any], push: Callable[..., Any], **marks: Any) -> Any:
-    """A custom function with a jvp; `marks` are calls of its context."""
+    """A custom function with a jvp. `marks` are calls on its context."""
 
     class Own(Function):
         @staticmethod
@@ -36,7 +36,7 @@ def function(forward: Callable[..., Any], push: Callable[..., Any], **marks: Any
 PRODUCT_AND_SINE = function(
     lambda a, b: (a * b, a.sin()), lambda t, saved: (t[0] * saved[1] + saved[0] * t[1], t[0] * saved[0].cos())
 )
-#: The second output has no tangent where b has none, the third never.
+#: The second output has no tangent if b has none. The third output never has one.
 PARTLY = function(
     lambda a, b: (a * b, b * 2, a.long()),
     lambda t, saved: (
@@ -92,7 +92,7 @@ def test_tangents_and_series_of_a_view() -> None:
 
 @pytest.mark.parametrize("copies", [1, 3])
 def test_jacobian_with_further_results(copies: int) -> None:
-    """By reverse mode for one copy, by forward mode for more results than arguments."""
+    """Reverse mode if there is one copy; forward mode if there are more results than arguments."""
     matrix, further = jacobian(lambda t: (adjoint.cat([t * t] * copies), t * 3), has_aux=True)(X)
     np.testing.assert_allclose(matrix.numpy(), np.tile(np.diag([2.0, 4.0]), (copies, 1)))
     assert further.tolist() == [3.0, 6.0]

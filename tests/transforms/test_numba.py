@@ -1,4 +1,4 @@
-"""Functions compiled by numba: `adjoint.custom` gives them derivatives, and without it they raise an error."""
+"""Functions compiled by numba: `adjoint.custom` gives them derivatives; without it they raise an error."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def springs() -> Any:
 
 @pytest.mark.parametrize("block", [nullcontext, adjoint.scipy.patched])
 def test_compiled_functions_have_derivatives_by_compiled_rules(block: Any) -> None:
-    energy(X, 1.0), force(1.0, X, 1.0)  # compiled before the block
+    energy(X, 1.0), force(1.0, X, 1.0)  # these calls compile the functions before the block
     with block():
         gradients = adjoint.grad(lambda x, k: springs()(2 * x, k) ** 2, argnums=(0, 1))(X, 1.5)
     value = energy(2 * X, 1.5)

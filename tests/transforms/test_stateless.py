@@ -16,7 +16,7 @@ from adjoint.transforms.rearrange import DimensionBindError
 
 
 class Part:
-    """The least that takes part: pairs of names and tensors, and the tensors as attributes."""
+    """The smallest object that is supported: it has named tensors, which are also attributes."""
 
     def __init__(self) -> None:
         self.weight = adjoint.tensor([1.0, 2.0], requires_grad=True)
@@ -32,7 +32,7 @@ class Part:
 
 
 class Whole(Part):
-    """An object with a part, tied weights, and a buffer that it replaces when it is called."""
+    """An object with a part, tied weights, and a buffer that its call replaces."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -181,7 +181,7 @@ def test_objects_that_do_not_stack() -> None:
 
 @st.composite
 def patterns(draw: Any) -> tuple[str, tuple[int, ...], tuple[int, ...], dict[str, int], list[int]]:
-    """A pattern with the shape that it takes, its elementary axes, their lengths, and their order on the right."""
+    """A pattern, the shape of its operand, its elementary axes, their lengths, and their order on the right side."""
     n = draw(st.integers(1, 5))
     names, lengths = [f"x{i}" for i in range(n)], [draw(st.integers(1, 3)) for _ in range(n)]
     order = draw(st.permutations(range(n)))
@@ -286,7 +286,7 @@ def test_lengths_are_ints(pattern: str, length: Any) -> None:
         rearrange(adjoint.ones(2, 3), pattern, a=length)
 
 
-# behind transforms ----------------------------------------------------------------------------------------------------
+# values inside of transforms ------------------------------------------------------------------------------------------
 
 
 def test_debug_unwrap() -> None:

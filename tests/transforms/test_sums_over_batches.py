@@ -1,4 +1,4 @@
-"""Gradients of what all members of a batch share: some formulas sum over the batch in one step."""
+"""Gradients of values that all members of a batch share: some formulas sum over the batch in one step."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def indices_below(n: int, *shape: int) -> Any:
     return adjoint.tensor(RNG.integers(0, n, shape))
 
 
-#: A function of what is shared and of a member's arrays, the shape of the shared array, and those of members: shapes,
-#: or the number of places and the shape of indices.
+#: A function of shared and of members' arrays, the shape of the shared array, and the shapes of members' arrays; for
+#: indices their shape and the number of positions.
 PRODUCTS: dict[str, tuple[Any, tuple[int, ...], list[Any]]] = {
     "vector @ matrix": (lambda w, x: x @ w, (4, 5), [(4,)]),
     "matrix @ matrix": (lambda w, x: x @ w, (4, 5), [(3, 4)]),
@@ -94,7 +94,7 @@ def members(parts: list[Any], *batch: int, dtype: str = "float64") -> list[Any]:
 
 
 def measure(y: Any) -> Any:
-    """A number that depends on each element in another way."""
+    """A number that depends on each element with a different weight."""
     weights = adjoint.linspace(0.5, 1.5, max(y.numel(), 1), dtype=adjoint.float64)[: y.numel()].reshape(y.shape)
     return (weights * (y.sin() if not y.is_complex() else (y * y * (1 - 0.5j)).real)).sum()
 
@@ -135,7 +135,7 @@ def test_nested_batches(name: str) -> None:
 
 @pytest.mark.parametrize("name", CASES)
 def test_batches_that_differ_in_part(name: str) -> None:
-    """The cotangent differs in a batch in which the saved values do not."""
+    """The batch of the cotangent is another one than the batch of the saved values."""
     function, shape, parts = CASES[name]
     w, scales = numbers(*shape).requires_grad_(), numbers(4)
     arrays = members(parts, 3)
@@ -147,7 +147,7 @@ def test_batches_that_differ_in_part(name: str) -> None:
 
 @pytest.mark.parametrize("name", CASES)
 def test_members_have_gradients_of_their_own(name: str) -> None:
-    """While the batch runs, a gradient is that of a member."""
+    """Inside of the batch, each member has its own gradient."""
     function, shape, parts = CASES[name]
     w = numbers(*shape)
     arrays = members(parts, 3)
@@ -179,7 +179,7 @@ def test_saved_values_are_unpacked_once(name: str) -> None:
 
 
 def test_second_derivatives_in_batches() -> None:
-    """A network's Laplacian at many points, as equations of physics need it."""
+    """The Laplacian of a network at many points, as physical equations need it."""
     first, second = [numbers(*shape).requires_grad_() for shape in ((6, 2), (1, 6))]
     u = lambda x: (second @ (first @ x).tanh())[0]
     points = numbers(7, 2)

@@ -1,4 +1,4 @@
-"""Taylor mode: `jet` and `taylor` against mpmath, other transformations, and formulas; bad input."""
+"""Taylor mode: `jet` and `taylor` against mpmath, other transformations, and formulas; wrong arguments."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from adjoint.func import grad, jacfwd, jet, jvp, taylor, vmap
 special = adjoint.special
 ORDER = 10
 
-# beside mpmath --------------------------------------------------------------------------------------------------------
+# comparison with mpmath -----------------------------------------------------------------------------------------------
 
-#: A function, mpmath's, and a point.
+#: A function, mpmath's function, and a point.
 FUNCTIONS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any], float]] = {
     "exp": (adjoint.exp, mpmath.exp, 0.7),
     "exp2": (adjoint.exp2, lambda t: mpmath.mpf(2) ** t, 0.7),
@@ -83,7 +83,7 @@ def test_coefficients_are_those_of_mpmath(name: str) -> None:
     with mpmath.workdps(50):
         expected = np.array([float(c) for c in mpmath.taylor(of_mpmath, mpmath.mpf(point), ORDER)])
     result = taylor(function, number(point), order=ORDER).numpy()
-    # a coefficient that happens to be nearly 0 is judged by its neighbours
+    # a coefficient that is nearly 0 is compared with the size of its neighbours
     near = np.maximum(np.abs(expected), np.abs(np.append(expected[1:], 0)))
     size = np.maximum(near, 1e-3 * np.max(np.abs(expected)) * 0.5 ** np.arange(ORDER + 1))
     assert np.max(np.abs(result - expected) / np.where(size == 0, 1, size)) < 1e-12
@@ -102,7 +102,7 @@ def test_complex_numbers() -> None:
 
 
 def test_series_of_jet_are_derivatives_by_the_formula_of_faa_di_bruno() -> None:
-    """JAX's convention: f o x has x'' f' + x'^2 f'' as its second derivative, and so on."""
+    """JAX's convention: the second derivative of f o x is x'' f' + x'^2 f'', and so on."""
     x = number(0.7)
     rows = [number(v) for v in (0.3, -0.2, 0.5)]
     value, (first, second, third) = jet(adjoint.sin, (x,), (rows,))
@@ -142,7 +142,7 @@ def test_dtype_is_kept() -> None:
 
 @pytest.mark.parametrize("function", [adjoint.relu, adjoint.abs, lambda x: adjoint.clamp(x, 0.0, 1.0)])
 def test_kinks_are_one_sided(function: Any) -> None:
-    """At a kink the series is what the partial derivative that torch takes there gives."""
+    """At a kink, the series uses the partial derivative that torch uses there."""
     result = taylor(function, number(0.0), order=2)
     close(result[1], jvp(function, (number(0.0),), (number(1.0),))[1].item())
     close(result[2], 0.0)
@@ -153,7 +153,7 @@ def test_root_at_0_is_undefined() -> None:
         assert not np.isfinite(taylor(adjoint.sqrt, number(0.0), order=2).numpy()[1:]).any()
 
 
-# with other transformations -------------------------------------------------------------------------------------------
+# nestings with other transformations ----------------------------------------------------------------------------------
 
 
 def example(x: Any) -> Any:
@@ -230,7 +230,7 @@ def test_series_of_dual_tensors_of_a_level_around(primal: str, tangent: str) -> 
 
 
 def test_checkpoint_inside() -> None:
-    """The region runs again in a backward pass after the level has ended."""
+    """A backward pass runs the region again after the end of the level."""
     a = adjoint.tensor(0.5, dtype=adjoint.float64, requires_grad=True)
 
     def region(x: Any) -> Any:
@@ -261,7 +261,7 @@ class Exponential(adjoint.autograd.Function):
 
 
 def test_custom_functions() -> None:
-    """The jvp of a custom function gives all orders, also where it uses the result."""
+    """All orders follow from the jvp of a custom function, also if the jvp uses the result."""
     close(taylor(lambda x: Exponential.apply(x * x), POINTS, order=5), taylor(lambda x: (x * x).exp(), POINTS, order=5))
 
 
@@ -382,7 +382,7 @@ def test_bad_input(call: Callable[[], Any], error: type[Exception], message: str
         call()
 
 
-# the quick way of plain arrays ----------------------------------------------------------------------------------------
+# the fast path of plain arrays ----------------------------------------------------------------------------------------
 
 QUICK: dict[str, Callable[[Any], Any]] = {
     **{name: getattr(adjoint, name) for name in OF_ONE},
@@ -402,7 +402,7 @@ QUICK: dict[str, Callable[[Any], Any]] = {
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("name", QUICK)
 def test_plain_arrays_have_the_series_of_arrays_that_are_followed(name: str, dtype: str) -> None:
-    # so many elements are whole tiles, short ones and single ones
+    # the size gives whole tiles, short tiles and single elements
     x = adjoint.tensor(np.linspace(0.2, 0.9, 71), dtype=getattr(adjoint, dtype))
     followed = taylor(QUICK[name], x.clone().requires_grad_(), order=5).detach()
     result = taylor(QUICK[name], x, order=5)
@@ -447,7 +447,7 @@ def test_results_keep_no_series_and_arguments_stay_as_they_are() -> None:
 
 @pytest.mark.parametrize("function", [lambda x: x * x.exp(), lambda x: x @ x.mT])
 def test_products_of_large_series_are_those_of_small_ones(function: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Products of coefficients are taken all at once where they are few, else order by order."""
+    """Few products of coefficients are computed at once, and many of them order by order."""
     from adjoint.rules import recurrences
 
     x = adjoint.tensor([[0.5, -1.0], [2.0, 0.3]], dtype=adjoint.float64)

@@ -1,4 +1,4 @@
-"""vmap: batch axes of arguments and results, refusals, randomness, in-place operations, and derivatives."""
+"""vmap: batch axes of arguments and results, refusals, randomness, in-place operations, derivatives."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_gradient_of_a_result_that_is_the_same_for_all_members(function: Any, sl
     result = vmap(function, (0, None), out_dims)(t(2, 3), b)
     (gradient,) = grad(result.sum(), b)
     same(gradient, adjoint.full((4,), slope, dtype=F64))
-    # also where the members' gradients are taken, and where they are differentiated again
+    # the gradients of members, and their derivatives, are included
     each = vmap(lambda a: grad((b * b).sum(), b, create_graph=True)[0])(t(2, 3))
     same(each, (2 * b).expand(2, 4))
     same(grad(each.sum(), b)[0], adjoint.full((4,), 4.0, dtype=F64))
@@ -135,7 +135,7 @@ def test_nested_with_different_axes() -> None:
          (t(2, 3)[:, None, :, None] * t(2, 4, 5)[:, :, None]).sum(), 1e-9)  # fmt: skip
 
 
-# what is refused, in torch's words ------------------------------------------------------------------------------------
+# refusals, with torch's messages --------------------------------------------------------------------------------------
 
 
 def first_line(function: Any) -> str:
@@ -318,7 +318,7 @@ def test_different_random_numbers_in_all_chunks() -> None:
     assert result.shape == (5,) and len(set(result.tolist())) == 5
 
 
-# operations that choose by arguments ----------------------------------------------------------------------------------
+# operations that select a method by their arguments -------------------------------------------------------------------
 
 SPD = adjoint.stack([m @ m.mT + adjoint.eye(3, dtype=F64) for m in t(4, 3, 3)])
 
@@ -739,7 +739,7 @@ def test_a_batch_that_counts_nothing_has_a_gradient(function: Any) -> None:
     ranks = {"addmm": (2, 2), "addmv": (2, 1), "addr": (1, 1), "baddbmm": (3, 3), "addbmm": (3, 3)}[function.__name__]
     factors = [t(*[3] * rank, seed=rank) for rank in ranks]
     x = t(2, 1).requires_grad_()
-    # the pass through sin() meets what it saved of each member
+    # the pass through sin() uses the saved value of each member
     y = vmap(lambda x: function(x.sin().expand(*[1] * max(1, max(ranks) - 1)), *factors, beta=0))(x)
     same(y, adjoint.stack([function(adjoint.zeros(1, dtype=F64), *factors, beta=0)] * 2))
     assert grad(y.sum(), x)[0].tolist() == [[0.0], [0.0]]

@@ -1,4 +1,4 @@
-"""Every declared operation under vmap: values, gradients inside and outside of it, and two levels, against a loop."""
+"""Every declared operation under vmap against a loop: values, gradients inside and outside, and two levels."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ specification.loader.exec_module(table)
 
 N, M = 3, 2
 
-#: Operations whose results have a shape that depends on values, or that are no arrays.
+#: Operations without array results, or with result shapes that depend on values.
 REFUSED = {"argwhere", "masked_select"} | table.samples.SPARSE
 
 
 class Case:
-    """An operation as a function of its array arguments, of which some are others for each member."""
+    """An operation as a function of its array arguments. Some arguments have one array for each member."""
 
     def __init__(self, rule: Rule, values: dict[str, Any], members: list[Any], names: tuple[str, ...]) -> None:
         self.rule, self.values, self.members, self.names = rule, values, members, names
@@ -50,7 +50,7 @@ class Case:
         return results
 
     def batched(self, needs: bool = False) -> dict[str, Any]:
-        """The arguments, stacked where members have their own."""
+        """The arguments. Those with one array for each member are stacked."""
         stacked = dict(self.values)
         for name in self.names:
             columns = [member[name] for member in self.members]
@@ -79,7 +79,7 @@ def flat(arrays: dict[str, Any]) -> list[Any]:
 
 
 def cases(rule: Rule, kind: str, in_turn: bool = False) -> Iterator[Case]:
-    """All arguments have members of their own, then each one alone; in_turn: one alone, another for each problem."""
+    """Cases in which all arguments are batched, and each one alone. With in_turn, each problem has one of these."""
     rng = np.random.default_rng(0)
     for turn, problem in enumerate(table.problems(rule, kind)):
         names = tuple(n for n in rule.inputs + rule.constants if isinstance(problem.values[n], (np.ndarray, list)))
@@ -107,7 +107,7 @@ RULES = [
 def _loops_are_errors() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("error", UserWarning)
-        # given once in a process, to whichever test comes first
+        # this warning appears once in a process
         warnings.filterwarnings("ignore", "Casting complex values to real")
         yield
 
@@ -122,13 +122,13 @@ def test_values(rule: Rule, kind: str) -> None:
             np.testing.assert_allclose(y._array, np.stack([e._array for e in expected]), 1e-9, 1e-9)
 
 
-#: The number of classes, or whether the result is complex, is found in the values.
+#: The values decide about the number of classes, or about a complex result.
 OF_VALUES = ("bincount", "matrix_function")
 
 
 @pytest.mark.parametrize(("rule", "kind"), [case for case in RULES if case.values[0].name not in OF_VALUES])
 def test_an_empty_batch(rule: Rule, kind: str) -> None:
-    """Results of no members have the shape and the dtype of a member's, whether or not operations run one by one."""
+    """Results have the shape and the dtype of a member's result, with and without a loop over members."""
     for case in cases(rule, kind):
         none = {name: empty(value) if name in case.names else value for name, value in case.batched().items()}
         member = case.call(**case.arguments(case.members[0]))
@@ -138,11 +138,11 @@ def test_an_empty_batch(rule: Rule, kind: str) -> None:
 
 
 def empty(value: Any) -> Any:
-    """The first none of the members of an argument."""
+    """An argument with an empty batch of its first member."""
     return tuple(member[:0] for member in value) if isinstance(value, tuple) else value[:0]
 
 
-#: Factorizations whose vectors are determined up to a sign or phase: only the values' gradients are compared.
+#: Factorizations whose vectors are determined up to a sign or a phase: only the gradients of values are compared.
 VALUES = {"linalg_eig": 0, "linalg_eigh": 0, "linalg_svd": 1}
 
 
@@ -162,7 +162,7 @@ DIFFERENTIABLE = [case for case in RULES if case.values[0].has_derivative]
 @pytest.mark.parametrize("create_graph", [False, True], ids=["raw", "recorded"])
 @pytest.mark.parametrize(("rule", "kind"), DIFFERENTIABLE)
 def test_gradients_of_a_mapped_function(rule: Rule, kind: str, create_graph: bool) -> None:
-    """Outside: what is the same for all members gets the sum of their gradients."""
+    """Gradients outside of vmap: an argument that all members share gets the sum of the members' gradients."""
     rng = np.random.default_rng(1)
     for case in cases(rule, kind):
         arrays = case.batched(needs=True)
@@ -196,7 +196,7 @@ def picked(value: Any, i: int) -> Any:
 
 @pytest.mark.parametrize(("rule", "kind"), DIFFERENTIABLE)
 def test_gradients_inside_a_mapped_function(rule: Rule, kind: str) -> None:
-    """Inside: a gradient for each member, of what is the same for all of them too."""
+    """Gradients inside of vmap: each member has one, also by arguments that all members share."""
     rng = np.random.default_rng(2)
     for case in cases(rule, kind):
         arrays = case.batched(needs=True)
@@ -223,7 +223,7 @@ def test_gradients_inside_a_mapped_function(rule: Rule, kind: str) -> None:
 
 @pytest.mark.parametrize(("rule", "kind"), DIFFERENTIABLE)
 def test_batch_of_cotangents(rule: Rule, kind: str) -> None:
-    """is_grads_batched gives what a loop over the cotangents gives, recorded or not."""
+    """is_grads_batched gives the results of a loop over the cotangents, recorded or not."""
     rng = np.random.default_rng(3)
     for problem in table.problems(rule, kind):
         case = Case(rule, problem.values, [], ())
@@ -250,7 +250,7 @@ def test_batch_of_cotangents(rule: Rule, kind: str) -> None:
 
 @pytest.mark.parametrize(("rule", "kind"), RULES)
 def test_two_levels(rule: Rule, kind: str) -> None:
-    """vmap of vmap, the batch axes on all arguments or on different ones."""
+    """Nested vmap, with the batch axes on all arguments or on different ones."""
     for case in cases(rule, kind, in_turn=True):
         arrays = case.batched()
         doubled = {name: again(value) if name in case.names else value for name, value in arrays.items()}
@@ -268,7 +268,7 @@ def test_two_levels(rule: Rule, kind: str) -> None:
                     np.testing.assert_allclose(y.select(out_dims, j)._array, once._array, 1e-9, 1e-9)
         if len(case.names) < 2:
             continue
-        # one argument has the outer axis, all others the inner one
+        # one argument has the outer axis, and all others have the inner axis
         first, rest = case.names[0], case.names[1:]
         values = {**case.arguments(case.values), **{name: arrays[name] for name in case.names}}
         outer = tuple(0 if key == first else None for key in keys)
@@ -290,9 +290,9 @@ def again(value: Any) -> Any:
 
 
 class Function:
-    """An operation as a function of its floating-point and complex arrays, the other arrays being at hand.
+    """An operation as a function of its floating point and complex arrays, with its other arguments fixed.
 
-    arrays: all array arguments, one by one; places: which of them it is a function of; dims: their batch axes.
+    arrays: all array arguments, one by one. places: the positions of the differentiated arrays. dims: their batch axes.
     """
 
     def __init__(self, case: Case, arguments: dict[str, Any]) -> None:
@@ -329,7 +329,7 @@ def is_inexact(tensor: Any) -> bool:
 
 @pytest.mark.parametrize(("rule", "kind"), DIFFERENTIABLE)
 def test_tangents_of_a_mapped_function(rule: Rule, kind: str) -> None:
-    """jvp of vmap and vmap of jvp give what a loop of jvp gives."""
+    """jvp of vmap and vmap of jvp give the results of a loop of jvp."""
     rng = np.random.default_rng(4)
     for case in cases(rule, kind, in_turn=True):
         f = Function(case, case.batched())
@@ -355,7 +355,7 @@ def test_tangents_of_a_mapped_function(rule: Rule, kind: str) -> None:
 
 @pytest.mark.parametrize(("rule", "kind"), DIFFERENTIABLE)
 def test_series_of_a_mapped_function(rule: Rule, kind: str) -> None:
-    """jet of vmap and vmap of jet give what a loop of jet gives. The orders are fewer than the members."""
+    """jet of vmap and vmap of jet give the results of a loop of jet. The series are shorter than the batch."""
     rng = np.random.default_rng(5)
     for case in cases(rule, kind, in_turn=True):
         f = Function(case, case.batched())
@@ -380,7 +380,7 @@ def test_series_of_a_mapped_function(rule: Rule, kind: str) -> None:
 
 @pytest.mark.parametrize(("rule", "kind"), DIFFERENTIABLE)
 def test_jacobians_of_both_modes_agree(rule: Rule, kind: str) -> None:
-    """jacfwd == jacrev, for complex numbers too; an operation that need not be holomorphic says so in both."""
+    """jacfwd equals jacrev, also for complex numbers. Both report an operation that may not be holomorphic."""
     adapt = table.samples.WITHIN.get(rule.name, lambda x: x)
     for problem in table.problems(rule, kind):
         case = Case(rule, problem.values, [], ())
