@@ -1,4 +1,4 @@
-"""Public functions are pickled and copied by their names. Copies of tensors have the layout of the tensors."""
+"""Public functions are pickled and copied by their names. Copies of tensors keep the layout."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ import pytest
 import adjoint
 from adjoint.compat.autograd.extend import primitive
 
-#: Packages of the inside, whose functions are public under other names.
+#: Internal packages, whose functions are public under other names.
 INSIDE = {
     "arrays", "compilation", "core", "demo", "functions", "interop", "program", "rules", "solvers", "tensor", "tools",
     "transforms",
 }  # fmt: skip
-PLUGIN = "adjoint.testing.pytest_plugin"  # holds a fixture, which is pytest's object
+PLUGIN = "adjoint.testing.pytest_plugin"  # it has a fixture, an object of pytest
 
 
 def _is_public(name):
@@ -30,7 +30,7 @@ def _is_public(name):
 
 
 def _public_modules():
-    """The names of all public modules, also of those that others make when they are imported."""
+    """The names of all public modules, also of modules that others make when they are imported."""
     for actual in pkgutil.walk_packages(adjoint.__path__, "adjoint."):
         if _is_public(actual.name):
             importlib.import_module(actual.name)
@@ -38,7 +38,7 @@ def _public_modules():
 
 
 def _public(module):
-    """The public callables of a module by name, but for types of annotations and what is a library's own."""
+    """The public callables of a module by name, without annotation types and without callables of NumPy or SciPy."""
     space = importlib.import_module(module)
     names = module.removeprefix("adjoint.").removeprefix("compat.autograd.").removesuffix(".numpy_wrapper")
     library = sys.modules.get(names)
@@ -67,13 +67,13 @@ def test_all_public_modules_are_found():
 
 @adjoint.autograd.custom
 def tripled(x):
-    """A function with derivatives of its own, as users make them."""
+    """A user's function with its own derivatives."""
     return 3 * x
 
 
 @primitive
 def doubled(x):
-    """A primitive, as users make them."""
+    """A user's primitive."""
     return 2 * x
 
 

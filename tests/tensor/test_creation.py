@@ -1,7 +1,7 @@
 """The functions that make tensors (tensor/creation.py): values, dtypes, messages.
 
-Expected values and messages are those that PyTorch 2.13 gives for the same calls; random numbers have its
-distributions, not its values.
+Expected values and messages are those of PyTorch 2.13 for the same calls. Random numbers have PyTorch's distributions,
+but not its values.
 """
 
 import re
@@ -154,7 +154,7 @@ def test_from_numpy_refuses(data, message):
         adjoint.from_numpy(data)
 
 
-# filled -------------------------------------------------------------------------------------------------------------
+# constant values ----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("make", FACTORIES)
@@ -297,7 +297,7 @@ def test_arange(args, values, dtype):
 def test_arange_by_keyword_and_dtype():
     assert adjoint.arange(end=3).tolist() == [0, 1, 2] and adjoint.arange(start=1, end=3).tolist() == [1, 2]
     assert same(adjoint.arange(3, dtype=adjoint.float64), [0, 1, 2], adjoint.float64)
-    # integers are made of the bounds cut to integers
+    # integer ranges truncate the bounds to integers
     assert adjoint.arange(0.5, 5.5, 2, dtype=adjoint.int64).tolist() == [0, 2, 4]
     assert adjoint.arange(0.5, 5.5, 1.5, dtype=adjoint.int64).tolist() == [0, 1, 2, 3, 4]
     assert adjoint.arange(0, 1, 0.1).shape == (10,)
@@ -360,7 +360,7 @@ def test_logspace():
 
 
 def draw(generator=None):
-    """Of each kind of random numbers some."""
+    """Some random numbers of each kind."""
     half = adjoint.full((20,), 0.5)
     return [
         adjoint.rand(5, generator=generator),
@@ -510,7 +510,7 @@ def test_only_floating_point_types_can_be_the_default():
     assert adjoint.get_default_dtype() is adjoint.float32
 
 
-# questions ----------------------------------------------------------------------------------------------------------
+# attributes and predicates ------------------------------------------------------------------------------------------
 
 
 def test_questions():

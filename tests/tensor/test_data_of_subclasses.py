@@ -1,4 +1,4 @@
-"""Subclasses made of data, parameters."""
+"""Subclasses made from data, and parameters."""
 
 import copy
 import re

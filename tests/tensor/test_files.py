@@ -1,4 +1,4 @@
-"""save() and load(): stored values come back, and loading a file runs no code of it."""
+"""save() and load(): stored values are restored, and loading runs no code from the file."""
 
 import codecs
 import collections
@@ -128,7 +128,8 @@ def test_entries_at_any_place_of_a_mapped_file_are_read(tmp_path):
     adjoint.save(adjoint.arange(6.0), path)
     with zipfile.ZipFile(path) as archive:
         contents = {name: archive.read(name) for name in archive.namelist()}
-    with zipfile.ZipFile(path, "w") as archive:  # without the fields that bring arrays to their places
+    # the new archive lacks the padding that aligns arrays
+    with zipfile.ZipFile(path, "w") as archive:
         for name, data in contents.items():
             archive.writestr(name, data)
     assert adjoint.load(path, mmap=True).tolist() == [0, 1, 2, 3, 4, 5]
@@ -150,7 +151,7 @@ def test_what_cannot_be_mapped(tmp_path):
 
 
 def test_the_archive_is_one_of_torch():
-    """The names in the pickle are torch's; tests/data/torch_state_dict.pt is a file that torch.save wrote."""
+    """The names in the pickle are torch's. torch.save wrote the file tests/data/torch_state_dict.pt."""
     state = collections.OrderedDict(weight=adjoint.ones(2, 3))
     with zipfile.ZipFile(stored(state)) as archive:
         names = {name: archive.read(name) for name in archive.namelist()}
@@ -160,9 +161,9 @@ def test_the_archive_is_one_of_torch():
 
 
 def test_the_order_of_bytes_is_that_of_the_machine(monkeypatch):
-    """A file tells it, and machines of the other order read it; a storage without a type has that of its tensors."""
+    """A file names its byte order, so other machines can read it. An untyped storage has the order of its tensors."""
     here, there = ("little", "big") if sys.byteorder == "little" else ("big", "little")
-    one = adjoint.tensor([1, 2], dtype=adjoint.uint16)  # torch has no class of storages for it
+    one = adjoint.tensor([1, 2], dtype=adjoint.uint16)  # torch has no class of storages for uint16
     typed, untyped = stored(one.to(adjoint.int16)), stored([one, one[1:]])
     with zipfile.ZipFile(typed) as archive:
         assert archive.read("archive/byteorder").decode() == here
@@ -182,7 +183,7 @@ def test_a_storage_in_another_order_of_bytes_has_one_dtype():
 
 
 def test_arrays_of_bfloat16_in_another_order_of_bytes_are_refused(monkeypatch):
-    """NumPy has no dtype for them; those of other types keep their order."""
+    """NumPy has no dtype for bfloat16 in another byte order. Arrays of other types keep their order."""
     halves, numbers = (stored(adjoint.ones(2, dtype=kind).numpy()) for kind in (adjoint.bfloat16, adjoint.int16))
     assert adjoint.load(halves).tolist() == [1, 1]
     monkeypatch.setattr(sys, "byteorder", "big" if sys.byteorder == "little" else "little")
@@ -192,7 +193,7 @@ def test_arrays_of_bfloat16_in_another_order_of_bytes_are_refused(monkeypatch):
 
 
 def words(contents):
-    """The names of objects in a pickle."""
+    """The names of global objects in a pickle."""
     return [argument for code, argument, _ in pickletools.genops(contents) if code.name == "GLOBAL"]
 
 
@@ -213,7 +214,7 @@ def test_a_file_that_torch_wrote_is_read():
 
 
 def altered(change):
-    """A file of torch's form whose pickle is another one."""
+    """A copy of a torch file with another pickle."""
     file = io.BytesIO()
     with zipfile.ZipFile(stored(adjoint.ones(2))) as archive, zipfile.ZipFile(file, "w") as other:
         for name in archive.namelist():
@@ -252,11 +253,11 @@ def test_other_places_are_refused():
         adjoint.load(stored(1), map_location="cuda:0")
 
 
-# files that somebody wrote by hand -----------------------------------------------------------------------------------
+# files written by hand -----------------------------------------------------------------------------------------------
 
 
 class Call:
-    """Pickled as a call of a function with any arguments, and a state to be set."""
+    """A value that is pickled as a call of any function with arguments and a state."""
 
     def __init__(self, function, *arguments, state=None):
         self.parts = (function, arguments) if state is None else (function, arguments, state)
@@ -328,7 +329,7 @@ def test_arrays_of_every_plain_type_and_layout_come_back(kind, order, protocol):
 
 
 def test_a_short_file_asks_for_little_memory():
-    """Lengths that a file names stand for memory only when the bytes are there."""
+    """Lengths in a file cause an allocation only if the file has the bytes."""
     for code in (b"\x96", b"\x8e", b"\x8d", b"\x95"):  # BYTEARRAY8, BINBYTES8, BINUNICODE8, FRAME
         with pytest.raises(pickle.UnpicklingError):
             adjoint.load(io.BytesIO(b"\x80\x05" + code + (2**40).to_bytes(8, "little") + b"0" * 8 + b"."))

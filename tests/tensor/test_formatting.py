@@ -1,4 +1,4 @@
-"""The text of tensors against PyTorch's, for arrays of all kinds (data/reprs.json)."""
+"""The texts of tensors are PyTorch's, for arrays of all kinds (data/reprs.json)."""
 
 import base64
 import json
@@ -65,7 +65,7 @@ def test_other_prefixes_move_the_lines():
 
 
 def test_large_arrays_are_cut_before_they_are_formatted():
-    large = np.broadcast_to(np.float32(0.5), (10**6, 10**6))  # no machine could format, or copy, all of it
+    large = np.broadcast_to(np.float32(0.5), (10**6, 10**6))  # no machine could format or copy this array as a whole
     start = time.perf_counter()
     text = format_tensor(large)
     assert time.perf_counter() - start < 1.0

@@ -1,4 +1,4 @@
-"""Blocks whose `__torch_function__` gets the calls of functions: overrides.TorchFunctionMode."""
+"""Blocks whose `__torch_function__` gets all calls of functions: overrides.TorchFunctionMode."""
 
 from __future__ import annotations
 

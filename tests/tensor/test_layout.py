@@ -1,4 +1,4 @@
-"""Memory formats, and the older names of types."""
+"""Memory formats, and older names of types."""
 
 from __future__ import annotations
 

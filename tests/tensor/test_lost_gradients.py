@@ -1,4 +1,4 @@
-"""No function drops the gradient of an argument silently: its floating results require one, or it raises."""
+"""No function drops an argument's gradient silently: its floating point results require one, or it raises an error."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from support.function_probe import Problem, flat
 Tensor = adjoint.Tensor
 F = adjoint.nn.functional
 
-#: Functions, and the places of their arguments, that give constants in PyTorch too: only shapes or signs are read.
+#: Functions, and argument positions, that give constants in PyTorch, too: only shapes or signs are read.
 CONSTANTS = {
     ("cosine_embedding_loss", 2), ("hinge_embedding_loss", 1), ("nn.functional.cosine_embedding_loss", 2),
     ("nn.functional.hinge_embedding_loss", 1), ("expand_as", 1), ("reshape_as", 1), ("view_as", 1), ("type_as", 1),
     ("detach", 0), ("detach_copy", 0), ("full_like", 0), ("ones_like", 0), ("zeros_like", 0), ("histc", 0),
     ("masked.argmax", 0), ("masked.argmin", 0),
 }  # fmt: skip
-#: Tensors as such, and no functions of them.
+#: Names whose result is the tensor itself.
 NO_FUNCTIONS = {"cpu"}
 
 
 def problem_of(name: str) -> Problem:
-    """A call as a function of all its floating arguments, also of those that are said to be constants."""
+    """A call as a function of all its floating point arguments, including constants."""
     problem = Problem(name, "float64")
     problem.leaves = [each for each in problem.arguments if each.dtype.is_floating_point]
     return problem
@@ -37,7 +37,7 @@ def is_inexact(value: Any) -> bool:
 
 
 def drops(name: str, position: int) -> bool:
-    """True if the gradient of one of a call's arguments is dropped."""
+    """True if a call drops the gradient of one of its arguments."""
     problem = problem_of(name)
     tensors = problem.starts()
     tensors[position].requires_grad_()
@@ -45,7 +45,7 @@ def drops(name: str, position: int) -> bool:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             results = [each for each in flat(problem.run(tensors)) if is_inexact(each)]
-    except RuntimeError:  # NotImplementedError is one
+    except RuntimeError:  # NotImplementedError is a RuntimeError
         return False
     return bool(results) and not any(each.requires_grad for each in results)
 

@@ -1,4 +1,4 @@
-"""First values of parameters: their distributions beside SciPy's, exact ones in full, and what is refused."""
+"""Initial values of parameters: distributions compared with SciPy's, exact values, and refused arguments."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SHAPE = (200, 50)
 
 
 def sample(function, *args, shape=SHAPE, **options):
-    """Numbers written into a leaf, which stays one."""
+    """Random values in a leaf, which stays a leaf."""
     leaf = adjoint.empty(shape, dtype=adjoint.float64, requires_grad=True)
     result = function(leaf, *args, generator=adjoint.Generator().manual_seed(1), **options)
     assert result is leaf and leaf.is_leaf and leaf.requires_grad and leaf._version > 0
@@ -23,7 +23,7 @@ def sample(function, *args, shape=SHAPE, **options):
 
 
 def likely(values, distribution):
-    """Kolmogorov and Smirnov's test at a level that a seed passes for good, if the distribution is right."""
+    """The Kolmogorov-Smirnov test. The seeds are fixed, so a right distribution always passes."""
     return stats.kstest(values, distribution.cdf).pvalue > 1e-3
 
 

@@ -1,4 +1,4 @@
-"""Gradients clipped together and parameters as one vector, beside NumPy's norms."""
+"""Clipped gradients and parameter vectors, compared with NumPy's norms."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FLAT = np.concatenate([grad.ravel() for grad in GRADS])
 
 
 def parameters():
-    """Two with gradients, one without."""
+    """Two parameters with gradients, and one without."""
     tensors = [adjoint.ones(grad.shape, dtype=adjoint.float64, requires_grad=True) for grad in GRADS]
     for parameter, grad in zip(tensors, GRADS, strict=True):
         parameter.grad = adjoint.tensor(grad)

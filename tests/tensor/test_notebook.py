@@ -1,4 +1,4 @@
-"""Tensors and arrays in a notebook: HTML that parses, with the facts and a picture of the values."""
+"""HTML of tensors and arrays in a notebook: it can be parsed, and has the attributes and a picture of the values."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ def operands(rank):
 
 
 def pairs(ranks):
-    """Two operands and the answer for them."""
+    """Two operands, and the expected dtype."""
     table = ANSWERS["result_type"]["float32"][",".join(ranks)]
     for row, left in zip(table, operands(ranks[0]), strict=True):
         for answer, right in zip(row, operands(ranks[1]), strict=True):
@@ -32,14 +32,14 @@ RANKS = [tuple(key.split(",")) for key in ANSWERS["result_type"]["float32"] if k
 
 
 def check(operation, left, right, expected):
-    """The operation gives `expected`, the name of a dtype or a message."""
+    """The operation gives `expected`, which is the name of a dtype or a message."""
     if expected.startswith("RuntimeError"):
         with pytest.raises(RuntimeError, match="Promotion for uint16, uint32, uint64 types is not supported"):
             operation(left, right)
     else:
-        # half precision with a complex number is complex32 in torch, which NumPy does not have
+        # float16 with a complex number gives complex32 in torch; NumPy has no such type
         name = "complex64" if expected == "complex32" else expected
-        for _ in range(2):  # a cast that is seen again is done from memory
+        for _ in range(2):  # the second time, the cast comes from a cache
             assert operation(left, right).dtype is getattr(adjoint, name), (left, right)
 
 

@@ -1,4 +1,4 @@
-"""Several results under their names."""
+"""Named tuples of several results."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_classes_of_results(name: str, call: object) -> None:
     result = call(adjoint.eye(2) + 1)
     assert type(result) is kind and kind.__name__ == kind.__qualname__ == name
     first, second, *rest = result
-    # torch's classes take one sequence
+    # the classes take one sequence, as in torch
     for again in (kind((first, second, *rest)), kind(first, second, *rest), copy.copy(result)):
         assert type(again) is kind and again[0] is first and again[1] is second
     with pytest.raises(TypeError):

@@ -1,4 +1,4 @@
-"""Memory that forked processes share, storages, and tensors that change places."""
+"""Memory that forked processes share, storages, and swapped tensors."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not fo
 
 
 def in_child(work: Callable[[], None]) -> None:
-    """Run something in a forked process."""
+    """Run a function in a forked process."""
     child = multiprocessing.get_context("fork").Process(target=work)
     child.start()
     child.join(30)
@@ -206,7 +206,7 @@ def test_bad_uses_of_a_storage(call: Callable[[adjoint.UntypedStorage], object],
     assert x.tolist() == [1, 2]
 
 
-# swapping -------------------------------------------------------------------------------------------------------------
+# swaps ----------------------------------------------------------------------------------------------------------------
 
 
 def described(x: adjoint.Tensor) -> tuple[object, ...]:

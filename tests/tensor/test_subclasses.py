@@ -1,4 +1,4 @@
-"""Subclasses of Tensor: results have the most derived class among the arguments, or the one that the class selects."""
+"""Subclasses of Tensor: results have the arguments' most derived class, or a class that the subclass selects."""
 
 from collections.abc import Callable
 from typing import Any
@@ -165,7 +165,7 @@ def test_results_have_a_history() -> None:
 
 
 class Logged(Tensor):
-    """Notes what is asked, and has a unit."""
+    """A subclass that notes the called functions, and has a unit."""
 
     calls: list[Any] = []
     unit = ""

@@ -1,6 +1,6 @@
-"""The definitions of tensor/tensor.py: attributes, Python's protocols, conversions, switches of the graph.
+"""Definitions in tensor/tensor.py: attributes, Python's protocols, conversions, switches of the graph.
 
-Expected values and messages are those that PyTorch 2.13 gives for the same calls.
+Expected values and messages are those of PyTorch 2.13 for the same calls.
 """
 
 import copy
@@ -28,7 +28,7 @@ def raises(error, message):
     return pytest.raises(error, match=re.escape(message))
 
 
-# what it is ---------------------------------------------------------------------------------------------------------
+# attributes ---------------------------------------------------------------------------------------------------------
 
 
 def test_shape_is_a_size():
@@ -523,7 +523,7 @@ def test_methods_named_after_dtypes(name, dtype):
     assert getattr(adjoint.ones(2), name)().dtype is dtype
 
 
-# tensors like this one ----------------------------------------------------------------------------------------------
+# new tensors with the properties of this one ------------------------------------------------------------------------
 
 
 def test_new_tensors_take_the_dtype():
@@ -753,7 +753,7 @@ def test_backward_method():
 
 @pytest.mark.parametrize("apply", [operator.eq, operator.add, operator.lt, operator.matmul])
 def test_what_an_operand_raises_when_it_is_asked_for_its_class(apply):
-    """As a signal may, in the Python code of the metaclass of numbers.Number."""
+    """For example, a signal may raise an error in the Python metaclass of numbers.Number."""
 
     class Raises:
         @property

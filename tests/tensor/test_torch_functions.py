@@ -1,4 +1,4 @@
-"""`__torch_function__`: foreign classes, the functions that classes get, and adjoint.overrides."""
+"""`__torch_function__`: other classes, the functions that they get, and adjoint.overrides."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from adjoint.nn import functional as F
 
 
 class Foreign:
-    """No Tensor; answers with the function that was called."""
+    """A class that is not a Tensor. It returns the function that was called."""
 
     shape = (2, 2)
 
@@ -28,7 +28,7 @@ class Silent:
 
 
 class Sub(Tensor):
-    """Notes the functions that it gets."""
+    """A subclass that notes the functions that it gets."""
 
     calls: list[Any] = []
 
@@ -145,7 +145,7 @@ def test_functions_of_users() -> None:
 
 
 class Made(Tensor):
-    """Made by `__new__`, with an attribute."""
+    """A subclass that `__new__` makes, with an attribute."""
 
     def __new__(cls, data: Any, extra: Any) -> Any:
         tensor = super().__new__(cls, data)

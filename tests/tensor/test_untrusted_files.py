@@ -1,4 +1,4 @@
-"""Malicious files: loading runs none of their code, and each file is one clear error (SECURITY.md)."""
+"""Malicious files: loading runs none of their code, and each file raises one clear error (SECURITY.md)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ import adjoint
 
 
 class Watch:
-    """Notes audit events that reading a file of tensors has no need of."""
+    """A hook that notes audit events. Reading a file of tensors causes none of these."""
 
     QUIET = ("object.", "builtins.id", "pickle.find_class", "import", "sys.", "array.", "code.", "compile", "exec")
 
@@ -40,7 +40,7 @@ WATCH = Watch()
 
 @pytest.fixture(scope="module", autouse=True)
 def imported() -> None:
-    """What is imported when the first file is read."""
+    """Import all modules that reading a file needs, before the first test."""
     adjoint.load(io.BytesIO(pickle.dumps(["text"], 0)))
     adjoint.load(io.BytesIO(archive_of([*entries(adjoint.ones(1)), ("ä", b"")])))
     with zipfile.ZipFile(io.BytesIO(archive_of([("a", b"")]))) as archive:
@@ -49,7 +49,7 @@ def imported() -> None:
 
 
 def refused(contents: bytes, match: str | None = None) -> None:
-    """Read a file in memory: an UnpicklingError, and no deed."""
+    """Read a file from memory. It must raise an UnpicklingError and cause no event."""
     with pytest.raises(pickle.UnpicklingError, match=match):
         watched(lambda: adjoint.load(io.BytesIO(contents)))
     assert WATCH.events == []
@@ -72,18 +72,18 @@ def archive_of(entries: list[tuple[str | zipfile.ZipInfo, bytes]], compression: 
 
 
 def entries(value: Any, folder: str = "archive") -> list[tuple[str, bytes]]:
-    """The entries of a file that save() writes."""
+    """The archive entries of a file by save()."""
     file = io.BytesIO()
     adjoint.save(value, file)
     with zipfile.ZipFile(file) as archive:
         return [(f"{folder}/{name.partition('/')[2]}", archive.read(name)) for name in archive.namelist()]
 
 
-# pickles that call ---------------------------------------------------------------------------------------------------
+# pickles that call functions -----------------------------------------------------------------------------------------
 
 
 class Call:
-    """Pickled as a call, with a state or items that may follow."""
+    """A value that is pickled as a call, sometimes with a state or items."""
 
     def __init__(self, *parts: Any) -> None:
         self.parts = parts
@@ -108,7 +108,7 @@ CALLS = {
     "a module": Call(adjoint.nn.Linear, (2, 3)),
     "a custom function": Call(adjoint.vmap, (print,)),
 }
-#: The same call in instructions that Python's pickles write no more, and by names that lead on.
+#: The same call in old instructions, which Python's pickle no longer writes, and by dotted names.
 BY_HAND = {
     "INST": b"(S'touch harm'\nios\nsystem\n.",
     "OBJ": b"(cos\nsystem\nS'touch harm'\no.",
@@ -142,7 +142,7 @@ def test_instructions_by_hand_are_refused(name: str, tmp_path: Path, monkeypatch
 
 
 def test_nothing_runs_before_the_refusal() -> None:
-    """Hooks, weak references and finalizers of what was made before cannot be made by a file."""
+    """A file cannot make hooks, weak references or finalizers, so objects before the refusal run no code."""
     refused(pickle.dumps([adjoint.ones(2), CALLS["eval"]]), match=r"Weights only load failed: .*builtins.eval")
 
 
@@ -156,7 +156,7 @@ def link(name: str, target: str) -> tuple[zipfile.ZipInfo, bytes]:
 
 
 def test_names_of_entries_lead_nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Entries are read from the archive, whatever they are called, and nothing is written."""
+    """Names of entries are never paths: entries are read from the archive, and nothing is written."""
     monkeypatch.chdir(tmp_path)
     x = adjoint.arange(3.0)
     for folder in ("/etc", "..", "../../..", "C:\\windows", "archive"):
@@ -167,7 +167,7 @@ def test_names_of_entries_lead_nowhere(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_links_are_not_followed(tmp_path: Path) -> None:
-    """An entry that is a link is a few bytes, the name of what it points to."""
+    """An entry that is a link only has the path of its target as contents."""
     (tmp_path / "secret").write_bytes(bytes(12))
     parts = [entry for entry in entries(adjoint.arange(3.0)) if not entry[0].endswith("data/0")]
     refused(archive_of([*parts, link("archive/data/0", str(tmp_path / "secret"))]), match="no links")
@@ -181,7 +181,7 @@ def test_bombs_are_refused() -> None:
 
 
 def test_entries_that_share_bytes_are_refused() -> None:
-    """One piece of the file under many names would be read again and again."""
+    """Otherwise many entries could refer to the same bytes, and reading would take very long."""
     n = 40
     values = [adjoint.zeros(1000) + k for k in range(n)]
     contents = archive_of(entries(values))
@@ -191,7 +191,7 @@ def test_entries_that_share_bytes_are_refused() -> None:
     directory = contents.rindex(b"PK\x01\x02" + b"", 0, contents.index(b"PK\x01\x02") + 4)
     tail = bytearray(contents[directory:])
     for k in range(1, n):
-        # the place of an entry stands in front of its name
+        # the name of an entry follows its offset
         offset = tail.index(f"archive/data/{k}".encode()) - 4
         assert struct.unpack_from("<I", tail, offset)[0] == offsets[f"archive/data/{k}"]
         struct.pack_into("<I", tail, offset, first)
@@ -203,7 +203,7 @@ def test_entries_that_share_bytes_are_refused() -> None:
 
 @pytest.mark.parametrize("field", ["file_size", "compress_size", "header_offset", "crc", "flags", "method"])
 def test_headers_that_lie_are_refused(field: str) -> None:
-    """Sizes beyond the file, places outside of it, checksums, encryption, and methods that there are not."""
+    """Wrong sizes, offsets outside of the file, wrong checksums, encryption, and unknown methods of compression."""
     contents = bytearray(archive_of(entries(adjoint.zeros(1000))))
     start = contents.index(b"PK\x01\x02")
     offset, form, value = {
@@ -253,7 +253,7 @@ def test_tensors_outside_of_their_storage_are_refused(name: str) -> None:
 
 
 def test_conjugates_of_repeated_elements_take_little_memory() -> None:
-    """Strides of 0 make a large tensor of few bytes, whose elements are not laid out."""
+    """Strides of 0 make a large tensor of few bytes. A conjugate of it must not copy all elements."""
     parts = dict(entries(adjoint.tensor([1 + 2j])))
     pickled = parts["archive/data.pkl"]
     conjugated = pickled.replace(b"K\x01\x85", b"\x8a\x06\x00\x00\x00\x00\x00\x01\x85", 1).replace(
@@ -268,7 +268,7 @@ def test_conjugates_of_repeated_elements_take_little_memory() -> None:
 
 
 def test_copies_of_what_a_file_has_are_counted() -> None:
-    """A short file cannot ask for the same bytes, lists, texts and counts again and again."""
+    """A short file cannot repeat the same bytes, lists, texts and counts many times."""
     chunk = 1 << 20
     data = b"\x80\x05(cbuiltins\nbytearray\nq\x00B" + struct.pack("<I", chunk) + bytes(chunk) + b"q\x010"
     refused(data + b"h\x00h\x01\x85R" * 10_000 + b"l.", match="again and again")

@@ -1,4 +1,4 @@
-"""Views of memory, reshaping in place, storage, layouts of gradients, what may not be modified: from the documents."""
+"""Views, in-place reshapes, storages, layouts of gradients, and refused writes: the rules of the documents."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_gradient_of_as_strided_counts_every_element() -> None:
     expected = np.zeros(6)
     np.add.at(expected, np.array([0, 1, 1, 2]), np.cos(np.arange(4)))
     np.testing.assert_allclose(slope(lambda x: x.as_strided((2, 2), (1, 1)), x), expected)
-    # of a tensor whose own elements meet, each gets its part
+    # elements of the tensor share memory, so each gets its part of the gradient
     z = leaf(1, 3)[0].expand(2, 3)
     (g,) = grad(z.as_strided((2, 2), (1, 1), 0).sum(), z)
     assert g.tolist() == [[0.5, 1.0, 0.5], [0.5, 1.0, 0.5]]
@@ -73,7 +73,7 @@ def test_writing_to_a_strided_view() -> None:
 
 
 def test_writing_to_strided_views_of_columns() -> None:
-    # the base does not lie in memory row by row, and its cotangent must for a moment
+    # The base is not row-major in memory, but its cotangent must be for this view.
     x = leaf(2, 3)
     y = x.t() * 1
     assert y.stride() == (1, 3)
@@ -194,7 +194,7 @@ def test_reshaping_in_place_keeps_the_graph() -> None:
     before = y[0]
     assert y.t_() is y and y.shape == (3, 2) and y._version == 1 and not y._is_view()
     y.mul_(2)
-    # a view that was made before has the memory, and the history of its part
+    # an earlier view has the same memory, and the history of its part
     assert before.tolist() == (2 * x[0]).tolist()
     assert grad(before.sum(), x, retain_graph=True)[0].tolist() == [[2.0] * 3, [0.0] * 3]
     y.unsqueeze_(0).transpose_(0, 1).squeeze_()
@@ -239,7 +239,7 @@ def test_gradient_of_a_leaf_that_was_reshaped_since() -> None:
 
 
 def test_cotangents_fit_a_leaf_as_it_was_when_the_operation_ran() -> None:
-    # broadcast along the axis that the leaf has now, so that a sum over the other one would fit it, too
+    # The leaf's new axis is broadcast, so a sum over the other axis would fit it, too.
     x, y = leaf(3, 1), leaf(1, 3)
     z = x + y
     x.data = x.data.t()
@@ -271,7 +271,7 @@ def test_reshaping_in_place_where_it_is_forbidden(name: str) -> None:
     assert text in str(caught.value) and x.shape == (2, 3) and x._version == 0
 
 
-# what may not be modified -------------------------------------------------------------------------------------------
+# refused modifications ----------------------------------------------------------------------------------------------
 
 
 def test_view_made_without_recording_shows_the_flag_of_its_base() -> None:
@@ -435,7 +435,7 @@ def test_numpy_without_recording() -> None:
         assert x.numpy().shape == np.asarray(x).shape == (2,)
 
 
-# writing to copies, reductions by index, grids ----------------------------------------------------------------------
+# writes to copies, reductions by index, grids -----------------------------------------------------------------------
 
 M = np.arange(12.0).reshape(3, 4)
 
@@ -757,7 +757,7 @@ def test_views_without_elements_are_views(name: str, shape: tuple[int, ...]) -> 
 
 @pytest.mark.parametrize("shape", [(0,), (0, 3), (2, 0, 1), (6,)], ids=str)
 def test_reshaping_a_view_to_nothing_in_place(shape: tuple[int, ...]) -> None:
-    """A view keeps its base whatever becomes of its shape, as does the base's other view."""
+    """A view keeps its base for every new shape, and so does the other view of the base."""
     x = adjoint.ones(shape, dtype=f64, requires_grad=True)
     base = x * 1
     view, other = base.view(shape), base[:0]
@@ -773,7 +773,7 @@ def test_reshaping_a_view_to_nothing_in_place(shape: tuple[int, ...]) -> None:
 
 
 def test_a_chain_of_views_takes_memory_in_proportion_to_its_length():
-    """Each view of a chain knows its own step only, and where to find those before it."""
+    """Each view of a chain stores only its own step and a reference to the earlier steps."""
     tracemalloc.start()
     try:
         x = adjoint.ones(1, requires_grad=True)
@@ -783,14 +783,14 @@ def test_a_chain_of_views_takes_memory_in_proportion_to_its_length():
         memory, _ = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert memory < 40e6  # a copy of all steps in each would take 256e6 bytes
+    assert memory < 40e6  # copies of all steps in each view would take 256e6 bytes
     views[-1].mul_(2)
     views[4000].sum().backward()
     assert x.grad.tolist() == [2.0]
 
 
 def test_as_strided_scatter_where_elements_of_the_input_meet() -> None:
-    """The memory is what is copied, so that a value written shows wherever its element does."""
+    """The operation copies the memory. A written value appears at all elements that share its memory."""
     x = adjoint.arange(5, dtype=adjoint.float64).requires_grad_()
     source = adjoint.tensor([5.0, 6.0], dtype=adjoint.float64, requires_grad=True)
     result = x.unfold(0, 3, 1).as_strided_scatter(source, (2,), (1,), 1)
@@ -836,7 +836,7 @@ def test_fill_diagonal_cuts_the_gradient_there():
     ids=["t_", "unsqueeze_", "transpose_", "swapaxes_"],
 )
 def test_other_axes_in_place_count_as_a_change(change):
-    """What saved the tensor before would take it with the new axes."""
+    """Otherwise a saved tensor would be used with the new axes."""
     x = adjoint.ones(2, 2)
     assert change(x)._version == 1
     leaf = adjoint.ones(2, 2, requires_grad=True)
@@ -850,7 +850,7 @@ def test_other_axes_in_place_count_as_a_change(change):
 def test_between_the_elements_of_a_scattered_copy_are_zeros() -> None:
     x = adjoint.ones(3, 2, dtype=f64)[:, ::2]
     for _ in range(20):
-        np.full(5, np.nan)  # the memory of the copy is this one, perhaps
+        np.full(5, np.nan)  # NaN in memory that the copy may reuse
         assert x.slice_scatter(x, 0).as_strided((5,), (1,)).tolist() == [1, 0, 1, 0, 1]
 
 
@@ -911,7 +911,7 @@ def test_a_view_follows_a_flag_that_its_base_got_after_a_write(looks: bool) -> N
     base = adjoint.ones(3)
     view = base[1:]
     base.mul_(2)
-    assert not looks or view.is_leaf  # to look at it changes nothing
+    assert not looks or view.is_leaf  # reading attributes changes nothing
     base.requires_grad_()
     (view * view).sum().backward()
     assert not view.is_leaf and base.grad.tolist() == [0, 4, 4]
