@@ -1,4 +1,4 @@
-"""The option --quick, a round of tests that are chosen (support/quick_round.py), and a collector with little to do."""
+"""The option --quick selects tests (support/quick_round.py), and the garbage collector gets little work."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = selection
 
 
-#: The generators of random numbers of each module, with their states after its import.
+#: The random generators of each module, with their states after its import.
 _generators: dict[Any, list[tuple[np.random.Generator, Any]]] = {}
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    # each test gets the same random numbers, whichever tests ran before
+    # each test gets the same random numbers, whichever tests ran before it
     for generator, state in _generators.get(getattr(item, "module", None), ()):
         generator.bit_generator.state = state
 
@@ -46,9 +46,9 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
 
 
 def leave_to_itself() -> None:
-    """Take what is alive for what stays: tests, modules and their caches.
+    """Exclude all live objects from later collections: tests, modules and their caches.
 
-    A test that calls gc.collect() or asks who refers to an object would search them all.
+    Otherwise a test that calls gc.collect() or gc.get_referrers() would search them all.
     """
     gc.collect()
     gc.freeze()

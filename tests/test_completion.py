@@ -1,4 +1,4 @@
-"""Completion by the tab key offers names that exist and work, without names that are only imported."""
+"""Completion by the tab key offers names that exist and work. It hides names that were only imported."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ def module_of(name: str) -> types.ModuleType | None:
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError:
-        return None  # the names of a class
+        return None  # names of a class
 
 
 def completed(value: Any, beginning: str = "") -> list[str]:
-    """What an interpreter offers after the name of a value, a dot and the beginning of an attribute."""
+    """The names that an interpreter offers after a value, a dot and the first letters of an attribute."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # torch's deprecated attributes
         matches = rlcompleter.Completer({"value": value}).attr_matches(f"value.{beginning}")
@@ -48,7 +48,7 @@ def test_every_attribute_that_is_listed_is_there(value: Any) -> None:
 
 def test_a_tensor_offers_torchs_names() -> None:
     assert {"sqrt", "sqrt_", "square", "squeeze"} <= set(completed(MATRIX, "sq"))
-    # left out on purpose: its error says what there is in its place
+    # hidden by design: the error of this attribute names the replacement
     assert "to_mkldnn" in vars(adjoint.Tensor) and "to_mkldnn" not in dir(MATRIX)
 
 

@@ -1,6 +1,6 @@
 """The commands in CONTRIBUTING exist, and each works in a new environment.
 
-ADJOINT_TEST_FRESH=1 runs them in a clone with an environment of its own, which takes the network and some minutes.
+ADJOINT_TEST_FRESH=1 runs them in a clone with a new environment. This needs the network and some minutes.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "CONTRIBUTING.md").read_text()
-#: Blocks of commands are indented by four spaces; what stands behind # is a remark.
+#: Blocks of commands are indented by four spaces. A remark begins with #.
 COMMANDS = [
     line.split("#")[0].strip()
     for line in re.findall(r"^    ((?:make|python|pip|pre-commit|\.) .*)$", PAGE, re.MULTILINE)
 ]
-#: These would run everything, which CI does on a clone already.
+#: Commands that run all tests. CI runs these on a clone.
 WHOLE = {"make test", "make demo"}
 TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
 

@@ -1,4 +1,4 @@
-"""Devices under torch's names, without one and with a stand-in for CuPy; and the device of new tensors."""
+"""Devices under torch's names, without a device and with the stand-in for CuPy; and the device of new tensors."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_an_ordinary_program_runs_without_a_device() -> None:
         adjoint.backends.cudnn.benchmark = False
 
 
-#: What answers, or has nothing to do, where there is no device; in all else there is an AssertionError.
+#: Functions that work without a device. All others raise an AssertionError.
 ANSWERS: dict[str, Callable[[], Any]] = {
     "device_count": lambda: adjoint.cuda.device_count() == 0,
     "empty_cache": lambda: adjoint.cuda.empty_cache() is None,
@@ -342,13 +342,13 @@ def test_a_default_that_is_not_there() -> None:
         assert adjoint.ones(2).is_cpu
 
 
-# checkpoints ----------------------------------------------------------------------------------------------------------
+# checkpoints on a device ----------------------------------------------------------------------------------------------
 
 POLICIES = list(CheckpointPolicy)
 
 
 def recomputed(x: adjoint.Tensor, policy: CheckpointPolicy, mapped: bool) -> tuple[list[Any], list[int]]:
-    """Where the kept results wait between the passes, and how often exp ran."""
+    """The memory of the kept results between the passes, and the number of calls of exp."""
     runs = []
 
     def choose(context: Any, operation: Any, *arguments: Any) -> CheckpointPolicy:
@@ -377,7 +377,7 @@ def test_what_a_policy_offloads_waits_in_the_hosts_memory(device: types.ModuleTy
     host = adjoint.tensor([[0.1, 0.2]], requires_grad=True)
     there = host.detach().cuda().requires_grad_()
     waiting, runs = recomputed(there, policy, mapped)
-    assert runs == [1]  # recomputation asks no policy
+    assert runs == [1]  # recomputation does not call the policy
     places = [device_of(array).type for array in waiting]
     expected = {"SAVE": ["cuda"], "CPU_OFFLOAD": ["cpu"], "RECOMPUTE": []}[policy.name.split("_", 1)[1]]
     assert places == expected
@@ -432,7 +432,7 @@ def test_an_error_ends_a_capture(device: types.ModuleType) -> None:
 
 # every function on a device -------------------------------------------------------------------------------------------
 
-#: Functions that ask the device's library for what it lacks: each says so.
+#: Functions whose device library lacks a function. Each of them raises an error that says so.
 LACKING = {
     "index_reduce", "linalg.cholesky_ex", "linalg.inv_ex", "linalg.lu", "linalg.lu_factor", "linalg.lu_factor_ex",
     "linalg.lu_solve", "lu", "lu_solve", "lu_unpack", "special.airy_ai",
@@ -440,7 +440,7 @@ LACKING = {
 
 
 def replaced(tree: Any, convert: Callable[[Any], Any]) -> Any:
-    """A tree of arguments with other leaves."""
+    """The tree of arguments with converted leaves."""
     if isinstance(tree, (list, tuple)) and not hasattr(tree, "values"):
         return type(tree)([replaced(member, convert) for member in tree])
     if isinstance(tree, dict):
@@ -449,7 +449,7 @@ def replaced(tree: Any, convert: Callable[[Any], Any]) -> Any:
 
 
 def results_of(name: str, target: str) -> tuple[list[Any], set[str]]:
-    """The results and gradients of the call of a function in the table, as arrays, and the devices of the results."""
+    """Results and gradients of a function's call in the table, as arrays, with the devices of the results."""
     leaves = []
 
     def argument(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The programs of the documentation's pages run and print what they say."""
+"""The programs on the documentation's pages run and print the shown output."""
 
 import re
 from pathlib import Path
@@ -9,7 +9,7 @@ from support import engine_page
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGES = sorted({*DOCS.glob("*.md"), *DOCS.glob("guides/*.md"), *DOCS.glob("how-it-works/*.md")})
-#: Pages that `make docs` writes, and whose links it checks.
+#: Pages that `make docs` writes. It checks their links.
 BUILT = re.compile(r"errors/|gallery/|repository/")
 PROGRAMS = [
     pytest.param(block, id=f"{page.stem}-{number}")
@@ -20,14 +20,14 @@ PROGRAMS = [
 FOLDER = engine_page.PAGE.parent
 
 
-# functions in text that exec() runs have no source, so that they are not recorded in pieces
+# exec() gives functions no source text, so they are not recorded in pieces
 @pytest.mark.filterwarnings("ignore:adjoint.compile. f runs as it is, without a recording")
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_prints_what_it_says(program, capsys):
     exec(compile(program, "documentation", "exec"), {})
     expected = re.findall(r"print\(.*\)  # (.*)$", program, re.M)
     printed = capsys.readouterr().out.splitlines()
-    # a line in a loop is printed several times
+    # a line in a loop prints several times
     assert list(dict.fromkeys(printed)) == list(dict.fromkeys(expected))
 
 
@@ -38,7 +38,7 @@ def test_links_lead_to_files(page):
 
 
 def test_parts_of_the_engine_are_where_its_page_says():
-    """In each paragraph that names classes or functions of real files, one of its files has each of them."""
+    """In each paragraph that names classes or functions of real files, one of the files has each of them."""
     paragraphs = [part for part in engine_page.PAGE.read_text().split("\n\n") if part.startswith("The real one")]
     assert len(paragraphs) > 10
     for paragraph in paragraphs:

@@ -1,4 +1,4 @@
-"""The examples in the docstrings of the package run, and print what they say."""
+"""The examples in the package's docstrings run, and print the shown output."""
 
 import doctest
 import importlib
@@ -24,12 +24,12 @@ from adjoint.tensor.table import operations
 
 SOURCE = Path(adjoint.__file__).parents[1]
 OTHERS = selftest.operation_examples()
-#: Every public function, by its name, and every public method and attribute of Tensor.
+#: Every public function by name, and every public method and attribute of Tensor.
 PUBLIC = {
     f"{space}.{name}".lstrip("."): entry for space, members in functions.items() for name, entry in members.items()
 }
 PUBLIC |= {f"Tensor.{name}": inspect.getattr_static(Tensor, name) for name in dir(Tensor) if not name.startswith("_")}
-# of these, every public function and class has an example
+# Every public function and class in these modules has an example.
 SHOWN = ["autograd.functional", "fft", "func", "integrate", "masked", "optimize", "signal.windows", "testing"]
 
 
@@ -56,7 +56,7 @@ def test_every_public_function_has_an_example(name):
 
 
 def _text_of(item):
-    """The docstring without the lines that are added: the derivative, and where the function is declared."""
+    """The docstring without the lines that the help adds: the derivative and the place of the declaration."""
     return re.split(r"^(?:Derivative[:,] |PyTorch: )", inspect.getdoc(item) or "", maxsplit=1, flags=re.M)[0].strip()
 
 
@@ -66,7 +66,7 @@ def test_no_public_docstring_is_a_single_line():
     assert short == []
 
 
-#: Folders of the floors below the public modules, and the demonstration.
+#: Folders of the floors below the public modules, and of the demonstration.
 _INNER = {
     "arrays", "compilation", "core", "demo", "functions", "interop", "program", "rules", "runtime", "solvers", "tensor",
     "tools", "transforms",
@@ -81,7 +81,7 @@ def _public_modules():
 
 
 def _members(module):
-    """The functions and classes of adjoint that are public in a module."""
+    """The functions and classes in a module that are public in adjoint."""
     for name in getattr(module, "__all__", None) or dir(module):
         value = getattr(module, name)
         is_ours = str(getattr(value, "__module__", "")).startswith("adjoint") and not isinstance(value, TypeVar)
@@ -91,7 +91,7 @@ def _members(module):
 
 @pytest.mark.parametrize("module", [adjoint, *_public_modules()], ids=lambda module: module.__name__)
 def test_no_docstring_of_a_public_module_is_a_single_line(module):
-    # classes of the core are public where their subclasses are
+    # classes of the core are public in the modules of their subclasses
     members = {name: value for name, value in _members(module) if value is not TensorBase}
     assert [name for name, value in members.items() if "\n" not in _text_of(value)] == []
 
@@ -101,7 +101,7 @@ def test_every_operation_has_an_example():
 
 
 def _declared(text):
-    """The lines of the source from the place on that a docstring names as the declaration."""
+    """The source lines that begin at the declaration that a docstring names."""
     path, line = re.search(r"Declared at (\S+):(\d+)", text).groups()
     return (SOURCE / path).read_text().splitlines()[int(line) - 1 :]
 
@@ -114,7 +114,7 @@ def test_help_names_parameters_and_declaration(kind):
             text = item.__doc__
             assert inspect.getdoc(item) == text
             assert [name for name in inspect.signature(item).parameters if not re.search(rf"\b{name}\b", text)] == []
-            # a call over several lines is at that of its first argument, the name
+            # for a call over several lines, the line is that of the first argument, which is the name
             assert re.search(r"^@|\bdef |\w\(|\bname=|^ +\"\w+\",$", _declared(text)[0])
 
 
@@ -133,7 +133,7 @@ def test_help_has_every_formula():
 def test_docstrings_of_composites_name_their_declaration():
     items = {composite.function for composite in COMPOSITES.values() if inspect.isfunction(composite.function)}
     public = [actual for actual in PUBLIC.values() if inspect.isfunction(actual) and inspect.unwrap(actual) in items]
-    # methods as functions refer to the methods
+    # functions made of methods refer to the methods
     public = [actual for actual in public if "as a function" not in actual.__doc__]
     assert len(public) > 400
     for function in public:
@@ -142,14 +142,14 @@ def test_docstrings_of_composites_name_their_declaration():
 
 @pytest.mark.quick(0)
 def test_help_is_composed_when_it_is_asked_for():
-    """Neither the composer nor the examples are imported by `import adjoint`."""
+    """`import adjoint` imports neither the module that composes help nor the examples."""
     program = "import sys, adjoint; print([name for name in sys.modules if name.startswith('adjoint.functions.help')])"
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "[]"
 
 
 def _stand_in(rule, parameter):
-    """An argument for a parameter that has no default, of a kind that it may have."""
+    """A valid argument for a parameter without a default."""
     if parameter.name in rule.axes:
         return 0
     if parameter.name in rule.constants:
@@ -162,7 +162,7 @@ def _required(rule):
 
 
 def _claiming(claim):
-    """The operations whose help says something, and what their calls need."""
+    """The operations whose help makes a claim, with their rules and required arguments."""
     items = {id(item): item for item in PUBLIC.values() if isinstance(item, Operation)}.values()
     return [(item, item.rule, _required(item.rule)) for item in items if claim in item.__doc__]
 
@@ -190,7 +190,7 @@ _OF_INTEGERS = {"gcd", "lcm", *[name for name in TABLE if name.startswith("bitwi
 
 
 @pytest.mark.quick(0)
-@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # 1 is a pole of some
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # 1 is a pole of some operations
 def test_dtypes_that_help_tells_of():
     checked = 0
     for operation, rule, required in _claiming("become the default floating-point dtype"):
@@ -203,7 +203,7 @@ def test_dtypes_that_help_tells_of():
 
 @pytest.mark.quick(0)
 def test_functions_have_an_example():
-    """All but other names of functions, their forms in place and copies, and what is deprecated."""
+    """Aliases, in-place forms, copies and deprecated functions need no example."""
     told_elsewhere = ("Alias of", "In-place version of", "A copy of what", "Tensor.", "The older name of")
     silent = [
         name

@@ -1,4 +1,4 @@
-"""The pages on errors: each shows a program that fails as it says, and one that works."""
+"""Pages on errors: each has one program that fails with the shown message, and one that works."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_programs_fail_and_work_as_they_say(page: Path) -> None:
             with pytest.raises(Exception) as caught:
                 exec(compile(program, str(page), "exec"), {})
         assert type(caught.value).__name__ == expected[1]
-        # the beginnings of messages, before what differs from case to case
+        # the constant beginnings of messages
         messages = re.findall(rf"^    {expected[1]}: (.*?)(?:\.\.\.|\d|log\(\)|$)", page.read_text(), re.M)
         assert str(caught.value).startswith(tuple(text.rstrip() for text in messages))
         assert caught.value.__notes__[-1] == f"See {errors.PAGES}/{page.stem}.html or call adjoint.explain(error)"

@@ -1,6 +1,6 @@
-"""Each larger example runs, passes its own assertions, prints something, and ends in time.
+"""Each larger example runs, passes its own assertions, prints a text, and ends in time.
 
-`make docs` runs the other ones, of the gallery.
+`make docs` runs the examples of the gallery.
 """
 
 import os
@@ -13,17 +13,17 @@ import pytest
 
 GALLERY = sorted((Path(__file__).parents[1] / "examples").glob("*/plot_*.py"))
 EXAMPLES = sorted((Path(__file__).parents[1] / "examples" / "programs").glob("*.py"))
-#: Seconds of computing, which do not depend on what else the machine has to do.
+#: Seconds of processor time, which do not depend on other programs.
 LONGEST = 10.0
 ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 
 def seconds() -> float:
-    """Of computing, by programs that this one started."""
+    """The processor time of programs that this process started."""
     return os.times().children_user + os.times().children_system
 
 
-# what needs an MPI library is run by tests/distributed/test_mpi.py
+# tests/distributed/test_mpi.py runs the examples that need an MPI library
 @pytest.mark.quick(0)
 @pytest.mark.parametrize("path", [p for p in EXAMPLES if p.stem != "mpi_training"], ids=lambda path: path.stem)
 def test_example(path):
@@ -36,7 +36,7 @@ def test_example(path):
 
 @pytest.mark.parametrize("path", GALLERY, ids=lambda path: path.stem)
 def test_a_program_of_the_gallery_compares_and_draws(path):
-    """It asserts that its result is the known one, and has a title, cells and a picture."""
+    """It asserts that its result is the known one, and it has a title, cells and a picture."""
     text = path.read_text()
     assert "\nassert " in text or "\n    assert " in text
     assert re.match(r'r?"""\n.+\n=+\n', text)

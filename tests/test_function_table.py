@@ -17,7 +17,7 @@ MEASURED = json.loads(TABLE["DATA"].read_text())
 
 REMEDY = "if that is intended, run: python scripts/generate_function_table.py --measure"
 
-#: Public functions without an entry of their own, and why.
+#: Public functions without entries of their own, with the reasons.
 WINDOWS = ("bartlett", "blackman", "hamming", "hann", "kaiser")
 ELSEWHERE = dict.fromkeys(
     [
@@ -35,7 +35,7 @@ ELSEWHERE = dict.fromkeys(
 
 
 def public() -> set[str]:
-    """All public functions that take tensors; those in place stand in the row of the function itself."""
+    """All public functions that take tensors. In-place functions belong to the row of the plain function."""
     names = {f"{space}.{name}".lstrip(".") for space, members in functions.items() for name in members}
     return {name for name in names if not name.endswith("_") or name.endswith("__")}
 
@@ -61,7 +61,7 @@ def test_gaps_have_reasons() -> None:
 @pytest.mark.parametrize("part", range(8))
 @pytest.mark.filterwarnings("ignore")
 def test_measured(part: int, request: pytest.FixtureRequest) -> None:
-    """Every function can still do what the page says, no less and no more."""
+    """Every function works as the page says, neither less nor more."""
     names = sorted(MEASURED)[part::8]
     result = {name: function_probe.probe(name) for name in names}
     assert result == {name: MEASURED[name] for name in names}, REMEDY

@@ -1,4 +1,4 @@
-"""`make generate` knows every generated file, and each has a test that says when it is stale."""
+"""`make generate` knows every generated file, and a test of each file fails if the file is stale."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ GENERATED, NEED_MORE = MODULE["GENERATED"], MODULE["NEED_MORE"]
 
 
 def writers() -> set[str]:
-    """The scripts that write files of the repository, by their names or by what they do."""
+    """The scripts that write files of the repository, found by their names or their calls."""
     names = {path.name for pattern in ("generate_*.py", "list_*.py", "fit_*.py") for path in SCRIPTS.glob(pattern)}
     return names | {path.name for pattern in ("measure_*.py", "try_*.py") for path in SCRIPTS.glob(pattern)}
 
@@ -35,7 +35,7 @@ def test_its_files_are_there_and_compared(script: str) -> None:
 
 
 def test_files_that_name_their_script_name_one_that_is_known() -> None:
-    """A generated file says so in its first lines, so that nobody edits it."""
+    """A generated file names its script in its first lines, so that nobody edits the file."""
     listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False)
     if listed.returncode:
         pytest.skip("no git repository")

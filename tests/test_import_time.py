@@ -1,4 +1,4 @@
-"""Importing adjoint stays quick: it imports NumPy, and nothing else that is large."""
+"""`import adjoint` is fast: NumPy is the only large module that it imports."""
 
 import json
 import os
@@ -11,9 +11,9 @@ HEAVY = ["scipy", "rich", "matplotlib", "sklearn", "ml_dtypes", "array_api_compa
 
 
 def imported(statement):
-    """The modules that are there after a statement in a fresh interpreter.
+    """The modules that a statement imports in a fresh interpreter.
 
-    Users do not set ADJOINT_REQUIRE_EXT, by which all packages with compiled modules are imported.
+    Users do not set ADJOINT_REQUIRE_EXT, which imports all packages with compiled modules.
     """
     program = f"import sys\n{statement}\nimport json\nprint(json.dumps(sorted(sys.modules)))"
     env = {name: value for name, value in os.environ.items() if name != "ADJOINT_REQUIRE_EXT"}
@@ -22,7 +22,7 @@ def imported(statement):
 
 
 def switched_off():
-    """True if tests run the plain form."""
+    """True if these tests run the plain form."""
     return os.environ.get("ADJOINT_DISABLE_EXT", "0") not in ("", "0")
 
 
@@ -38,27 +38,27 @@ def test_arithmetic_and_gradients_bring_in_nothing_heavy():
     assert [name for name in HEAVY if name in imported(program)] == []
 
 
-#: Parts of the standard library that take long to import; some NumPy imports itself. Signatures need inspect, which is
-#: one of these since NumPy 2.3.
+#: Slow modules of the standard library. NumPy imports some of them. Signatures need inspect, which NumPy imports since
+#: version 2.3.
 SLOW = [
     "argparse", "asyncio", "concurrent.futures", "copy", "csv", "dataclasses", "datetime", "email", "hashlib",
     "importlib.metadata", "json", "logging", "mmap", "pickle", "platform", "subprocess", "threading", "traceback",
     "typing", "unittest",
 ]  # fmt: skip
-#: The files of these folders, but for those that serve them all, are imported when one of their names is first used.
+#: Files of these folders are imported when one of their names is first used, except for the files that all others use.
 FAMILIES = {
     "functions": {"binding", "composite", "names"},
     "rules": {"declare", "names", "refusals"},
 }
-#: The modules of adjoint that `import adjoint` may bring in; two of them are packages of compiled modules, which
-#: ADJOINT_REQUIRE_EXT=1 looks into.
+#: The largest number of adjoint's modules that `import adjoint` imports. Two of them are packages of compiled modules,
+#: which ADJOINT_REQUIRE_EXT=1 checks.
 MOST = 84
 
 
 def test_what_is_imported_besides_numpy_is_few():
     numpy_alone, all_modules = set(imported("import numpy")), set(imported("import adjoint"))
     others = {name for name in all_modules - numpy_alone if not name.startswith(("adjoint", "numpy"))}
-    # the plain form imports Cython's own Python modules where Cython is installed
+    # the plain form imports Cython's own Python modules if Cython is installed
     assert len(others) < (25 if switched_off() else 15), sorted(others)
     assert sorted(others & set(SLOW)) == []
     assert len(here := [name for name in all_modules if name.startswith("adjoint")]) <= MOST, here

@@ -1,4 +1,4 @@
-"""Every public name of PyTorch exists, or is in the table of names that are left out on purpose."""
+"""Every public name of PyTorch exists in adjoint, or is in the table of names that are left out by design."""
 
 from __future__ import annotations
 

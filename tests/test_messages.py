@@ -1,4 +1,4 @@
-"""The errors for bad arguments, with PyTorch's messages: expressions, errors, messages (data/messages.json).
+"""Errors for wrong arguments have PyTorch's messages: expressions, errors, messages (data/messages.json).
 
 In the expressions A is adjoint, F its nn.functional, and o(*shape) are ones.
 """

@@ -1,4 +1,4 @@
-"""The public names are those of tests/data/public_names.json: none appears or disappears by accident."""
+"""The public names are those of tests/data/public_names.json. A change of this list is always intended."""
 
 import json
 import runpy

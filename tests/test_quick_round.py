@@ -1,4 +1,4 @@
-"""The quick round takes the same cases each time, and some of each test function."""
+"""The quick round selects the same cases each time, and some of each test function."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_a_marker_gives_another_number() -> None:
 
 @pytest.mark.quick(0)
 def test_every_folder_and_nearly_every_file_is_touched(request: pytest.FixtureRequest) -> None:
-    """Of the tests that this run has collected, which are all of them in `make test`."""
+    """All tests that this run has collected. In `make test` these are all tests."""
     items = request.session.items
     touched = {item.path for item in choose(items, lambda item: item.nodeid, cases_of)}
     files = {item.path for item in items}

@@ -1,4 +1,4 @@
-"""The README's example runs and prints what it says."""
+"""The README's example runs and prints the shown output."""
 
 import re
 import runpy

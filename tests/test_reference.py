@@ -1,4 +1,4 @@
-"""The reference of the documentation has an entry for every public name, and pages stand in a table of contents."""
+"""The reference of the documentation has every public name, and a table of contents has every page."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ REFERENCE = runpy.run_path(str(DOCS / "_extensions" / "reference.py"))
 PAGES = sorted(
     {*DOCS.glob("*.md"), *DOCS.glob("guides/*.md"), *DOCS.glob("how-it-works/*.md"), *DOCS.glob("reference/*.md")}
 )
-#: For those who release a version, not for readers.
+#: Pages for maintainers who release a version.
 NOT_SHOWN = {"index", "releasing"}
 
 

@@ -1,6 +1,6 @@
 """The parts of a release that need no build: files, versions, entries of the changelog, links of the description.
 
-`make release-check` (scripts/check_release.py) checks the rest.
+`make release-check` (scripts/check_release.py) checks the other parts.
 """
 
 from __future__ import annotations

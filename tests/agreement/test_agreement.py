@@ -49,7 +49,7 @@ def test_named_inputs_exist():
 
 @pytest.mark.parametrize("family", dict.fromkeys(entry.family for entry in ENTRIES))
 def test_samples_run(family):
-    """Of the first few samples of each entry, adjoint accepts one in one dtype; none is misspelt."""
+    """Adjoint accepts one of the first samples of each entry, in one dtype. So no name is misspelt."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         for entry in ENTRIES:
@@ -135,7 +135,7 @@ def test_rounding_judges():
 
 
 def test_transposition_judges():
-    """At a kink differences see both sides; a jvp that is the transpose of the library's own gradient is right."""
+    """Differences at a kink see both sides. A jvp is then right if it is the transpose of the library's gradient."""
     sample = Sample("relu(constant(0, 3))", ("float64",))
     right, wrong = observe(jvp, ADJOINT, sample, "float64"), observe(jvp, ADJOINT, sample, "float64")
     wrong.arrays = [array + 1 for array in wrong.arrays]
@@ -151,7 +151,7 @@ def test_a_number_is_right_where_the_other_has_none(how):
     other = replace(right, arrays=[array + (np.arange(array.size) == 2) for array in right.arrays])
     assert judge(how, ADJOINT, sample, "float64", theirs=none, ours=right) in (SLOPES, NUMBER)
     assert judge(how, ADJOINT, sample, "float64", theirs=none, ours=other) == ""
-    outside = Sample("constant(-1, 3) + nan", ("float64",))  # whose value is no number either
+    outside = Sample("constant(-1, 3) + nan", ("float64",))  # the value is not a number either
     theirs, ours = (Observation([np.array([each, 1.0, 1.0])]) for each in (np.nan, 1.0))
     assert judge(gradient, ADJOINT, outside, "float64", theirs, ours) == ""
 
@@ -173,7 +173,7 @@ def test_answers_for_contiguous_inputs_judge():
 
 
 def test_second_order_is_judged_by_gradients_as_well():
-    """embedding(scale_grad_by_freq=True) has a gradient that is no slope of its values, on purpose."""
+    """The gradient of embedding(scale_grad_by_freq=True) is not the slope of its values, by design."""
     sample = Sample("nn.functional.embedding(Iv, normal(5, 3), scale_grad_by_freq=True)", ("float64",))
     right, wrong = (observe(second, ADJOINT, sample, "float64") for _ in range(2))
     wrong.arrays = [None if array is None else 2 * array for array in wrong.arrays]
@@ -208,7 +208,7 @@ def test_close(left, right, expected):
 
 
 def test_close_at_poles():
-    """NaN and an infinity agree, and what rounding leaves of it; infinities of other signs and numbers do not."""
+    """At a pole, infinity agrees with NaN and with very large numbers of its sign, and with no other number."""
     assert close(np.array([np.inf, 1.0]), np.array([4e31, 1.0]), 1e-9, poles=True)
     assert not close(np.array([np.inf, 1.0]), np.array([-4e31, 1.0]), 1e-9, poles=True)
     assert not close(np.array([3e31, 1.0]), np.array([4e31, 1.0]), 1e-9, poles=True)

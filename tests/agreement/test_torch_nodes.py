@@ -1,10 +1,9 @@
-"""Nodes have the names, the sharing, the end of life and the saved values of nodes in PyTorch 2.13.
+"""Nodes have the names, the sharing, the lifetime and the saved values of nodes in PyTorch 2.13.
 
-Its answers are data.
-
-tests/data/torch_nodes.json has, for samples of `agreement`, the node of each result as [name, which of the nodes, which
-of its results], whether a second backward pass runs or finds the graph freed, and what the first node shows as _saved_
-attributes, by kind. "adjoint" lists the names where they are not PyTorch's: those of functions put together otherwise.
+PyTorch's answers are in tests/data/torch_nodes.json. For samples of `agreement` the file has the node of each result as
+[name, number of the node, number of its result]. It also has the end of a second backward pass (it runs, or the graph
+is freed) and the _saved_ attributes of the first node, by kind. The entry "adjoint" lists the names that differ from
+PyTorch's: functions that adjoint composes of other operations.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ ADJOINT = Library("adjoint")
 
 
 def results_of(sample: str) -> list[adjoint.Tensor]:
-    """The tensors that a sample gives, of inputs that require gradients."""
+    """The result tensors of a sample whose inputs require gradients."""
     _, text, dtype = sample.split(" | ")
     scope = Scope(ADJOINT.module, Sample(text, (dtype,)), Dtypes(dtype), lambda tensor, number: tensor.requires_grad_())
     with warnings.catch_warnings(), np.errstate(all="ignore"):
@@ -42,7 +41,7 @@ def results_of(sample: str) -> list[adjoint.Tensor]:
 
 
 def kind_of(value: Any) -> str:
-    """What a saved value is: tensors by dtype and shape, numbers by type and value."""
+    """The kind of a saved value: dtype and shape of a tensor, type and value of a number."""
     if isinstance(value, adjoint.Tensor):
         return f"T{str(value.dtype).rpartition('.')[2]}{list(value.shape)}"
     if isinstance(value, (tuple, list)):
@@ -144,7 +143,7 @@ def test_hooks_on_the_indices_of_a_node() -> None:
     assert x.grad.tolist() == [2, 0, 0]
 
 
-# several results, one of which is asked for ---------------------------------------------------------------------------
+# several results, one of which gets a cotangent -----------------------------------------------------------------------
 
 
 def test_results_without_a_cotangent_add_nothing() -> None:

@@ -1,4 +1,4 @@
-"""The core knows no operation by name, except for a closed list, and no name that PyTorch no longer supports."""
+"""The core knows no operation by name, except for a closed list. It has no name that PyTorch has removed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from adjoint.core.recorded import CORE_OPERATIONS, operations
 
 CORE = Path(__file__).parents[2] / "src" / "adjoint" / "core"
-#: What the core calls the namespaces of operations.
+#: The names that the core gives to the namespaces of operations.
 NAMESPACES = ("ops", "registry.tensor_ops", "raw_ops", "self._tensor_ops", "TensorOps", "RawOps")
 
 
@@ -35,7 +35,7 @@ def test_the_list_is_closed() -> None:
 
 @pytest.mark.parametrize("file", sorted([*CORE.rglob("*.py"), *CORE.glob("*.pxd")]), ids=lambda file: file.name)
 def test_the_core_knows_no_old_feature(file: Path) -> None:
-    """Volatile tensors, reinforce() and functions without static methods are the business of modules above."""
+    """Modules above the core have volatile tensors, reinforce() and functions without static methods."""
     assert re.findall(r"(?i)volatile|reinforce|stochastic|legacy", file.read_text()) == []
 
 

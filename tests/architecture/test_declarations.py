@@ -25,13 +25,13 @@ def declarations_of(module: str) -> str:
 
 
 def cimported(declarations: str) -> set[str]:
-    """The names that a .pxd takes from other compiled modules."""
+    """The names that a .pxd cimports from other compiled modules."""
     rows = re.findall(r"^from (adjoint[\w.]*) cimport (?:\(([^)]*)\)|(.*))$", declarations, re.MULTILINE)
     return {name.strip() for _, several, one in rows for name in (several or one).split(",") if name.strip()}
 
 
 def imported(text: str) -> set[str]:
-    """The names that a module imports from adjoint, wherever they stand at its top level."""
+    """The names that a module imports from adjoint at its top level, also inside `if` and `try`."""
     results = set()
     for node in ast.parse(text).body:
         for inner in [node, *(ast.walk(node) if isinstance(node, ast.If) else ())]:
@@ -68,7 +68,7 @@ def typed_locals(declarations: str) -> dict[str, set[str]]:
 
 
 def variables(text: str) -> dict[str, set[str]]:
-    """The parameters and names of each function of a module: a local that is a struct or an array is never stored."""
+    """Parameters and local names of each function. A local struct or array is declared and never stored."""
     names: dict[str, set[str]] = {}
 
     def visit(nodes: Iterable[ast.AST], owner: str) -> None:
@@ -86,7 +86,7 @@ def variables(text: str) -> dict[str, set[str]]:
 
 
 def used_when_plain(text: str) -> set[str]:
-    """The names that a module uses outside of what the compiled form alone runs."""
+    """The names that a module uses in code that also runs in the plain form."""
 
     def names(node: ast.AST) -> Iterator[str]:
         if isinstance(node, ast.If) and ast.unparse(node.test).startswith(("cython.compiled", "compiled", "there")):
@@ -107,9 +107,9 @@ def defined(text: str) -> dict[str, ast.ClassDef]:
 
 @pytest.mark.parametrize("module", COMPILED)
 def test_imports_are_the_same(module: str) -> None:
-    """What the compiled form has from the .pxd, the plain one imports; types that only the .pxd names are left out."""
+    """The plain form imports each name that the compiled form has from the .pxd, except for types."""
     text, declarations = source_of(module), declarations_of(module)
-    # what begins with an underscore is a module's variable, which the plain form has in another way
+    # A name with a leading underscore is a variable of the module. The plain form makes it in another way.
     names = {name for name in cimported(declarations) & used_when_plain(text) if not name.startswith("_")}
     assert sorted(names - imported(text)) == []
 
@@ -124,7 +124,7 @@ def test_classes_have_the_same_methods(module: str) -> None:
 
 @pytest.mark.parametrize("module", COMPILED)
 def test_every_field_has_a_value(module: str) -> None:
-    """Each field of a .pxd is given a value, or a default, in Python or in C."""
+    """Python or C sets each field of a .pxd, or the field has a default."""
     text = source_of(module) + declarations_of(module) + IN_HEADERS
     for name, (fields, _) in classes(declarations_of(module)).items():
         missing = [field for field in fields if not re.search(rf"\b{field}\b[^\n]*=|\b{field}:|&\w+\.{field}\b", text)]
@@ -133,7 +133,7 @@ def test_every_field_has_a_value(module: str) -> None:
 
 @pytest.mark.parametrize("module", COMPILED)
 def test_typed_locals_exist(module: str) -> None:
-    """Cython ignores the type of a name that the function does not have, and the variable stays an object."""
+    """Cython ignores a typed local that the function does not have: the variable stays an object."""
     there = variables(source_of(module))
     for function, names in typed_locals(declarations_of(module)).items():
         assert sorted(names - there[function]) == [], function

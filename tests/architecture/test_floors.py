@@ -14,8 +14,8 @@ import pytest
 SOURCE = Path(__file__).parents[2] / "src"
 FLOORS = {"runtime": 0, "arrays": 1, "program": 2, "core": 3, "rules": 4, "tensor": 5, "functions": 6, "transforms": 7}
 FLOORS |= {"tools": 8, "interop": 8, "solvers": 8, "compilation": 8}
-FLOORS |= {"_compiled": 0}  # imports nothing, serves all
-FACE = 9  # the top __init__, autograd, linalg, nn, testing, demo and so on
+FLOORS |= {"_compiled": 0}  # `_compiled` imports nothing, and all floors use it
+FACE = 9  # the top __init__, autograd, linalg, nn, testing, demo and other public modules
 FILES = sorted(file.relative_to(SOURCE) for file in SOURCE.rglob("*") if file.suffix in {".py", ".pxd"})
 
 
@@ -24,7 +24,7 @@ def floor(module: str) -> int:
 
 
 def run(node: ast.AST) -> Iterator[ast.AST]:
-    """A node and those in it, without what stands under `if TYPE_CHECKING:`."""
+    """The nodes inside a node, without those under `if TYPE_CHECKING:`."""
     yield node
     for name, value in ast.iter_fields(node):
         if isinstance(node, ast.If) and name == "body" and ast.unparse(node.test) == "TYPE_CHECKING":
@@ -52,7 +52,7 @@ def imported(file: Path, text: str) -> Iterator[str]:
 
 
 def climbing(file: Path, text: str) -> list[str]:
-    """What a file imports from a floor above its own."""
+    """The imports of a file from a floor above its own."""
     level = floor(".".join(file.with_suffix("").parts))
     names = (name.removeprefix("cython.cimports.") for name in imported(file, text))
     internal = (name for name in names if name.split(".")[0] == "adjoint")
@@ -100,7 +100,7 @@ def test_the_test_sees_a_cimport_that_climbs() -> None:
 
 
 def file_of(name: str) -> str | None:
-    """The module that holds an imported name: the longest part of it that is a file, or a package's __init__."""
+    """The module that has an imported name: the longest part of the name that is a file, or a package's __init__."""
     parts = name.removeprefix("cython.cimports.").split(".")
     for end in range(len(parts), 0, -1):
         path = "/".join(parts[:end])
@@ -111,7 +111,7 @@ def file_of(name: str) -> str | None:
 
 
 def test_no_files_import_each_other_in_a_circle() -> None:
-    """Also where an import waits in a function: what two files need of each other belongs in a third."""
+    """Late imports inside functions count, too. A third file should have the part that two files need of each other."""
     graph = {}
     for file in (each for each in FILES if each.suffix == ".py"):
         result = {file_of(name) for name in imported(file, (SOURCE / file).read_text()) if name.startswith("adjoint")}

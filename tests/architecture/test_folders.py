@@ -1,4 +1,4 @@
-"""Folders stay readable: a large one has inner folders, and the page of the house names them all."""
+"""Folders stay readable: a large folder has inner folders, and the page of the house names them all."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 SOURCE = Path(__file__).parents[2] / "src" / "adjoint"
-#: Tables by family, which one searches by name.
+#: Tables by family. Readers search them by name.
 FAMILIES = {"functions", "rules"}
 LARGE = 3_000
 FOLDERS = sorted({file.parent for file in SOURCE.rglob("*.py")} - {SOURCE})

@@ -10,7 +10,7 @@ import pytest
 SOURCES = Path(__file__).parents[2] / "src" / "adjoint"
 HEADERS = sorted(SOURCES.rglob("*.h"))
 DECLARATIONS = sorted(SOURCES.rglob("*.pxd"))
-#: Parts of other headers: a table, and what is included several times, for each type of elements or kind of processor.
+#: Parts of other headers: a table, and parts that are included once for each type of elements or kind of processor.
 PARTS = {
     "optimized_begin.h", "optimized_end.h", "small_begin.h",
     "series_loops.h",
@@ -30,7 +30,7 @@ def test_declarations_hold_no_c_code(path: Path) -> None:
 
 
 def test_names_of_headers_are_unique() -> None:
-    # setup.py finds headers by their names, and they share one search path
+    # setup.py finds headers by name, and all headers share one search path
     names = [path.name for path in HEADERS]
     assert len(names) > 10 and len(set(names)) == len(names)
     assert {path.name for path in HEADERS} >= PARTS

@@ -1,6 +1,6 @@
-"""Cython loses an exception of `isinstance(value, (A, B))` where A or B is a type that it does not know.
+"""Cython loses an exception of `isinstance(value, (A, B))` if it does not know the type A or B.
 
-The check then says yes. A signal in the metaclass of numbers.Number did that: None passed for a number.
+The check then returns True. A signal in the metaclass of numbers.Number did that, and None counted as a number.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ EXTENSION_TYPES = {
 
 
 def unknown_types(tree: ast.AST) -> list[str]:
-    """Types of Python in a tuple of several, as `isinstance` is given it: lines and names."""
+    """Line and name of each Python type in a tuple of `isinstance` that Cython does not know."""
     return [
         f"{kind.lineno}: {ast.unparse(kind)}"
         for call in ast.walk(tree)

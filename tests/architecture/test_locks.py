@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 SOURCES = Path(__file__).parents[2] / "src" / "adjoint"
-#: What makes a lock of its own. functools.cached_property has one in Python 3.11.
+#: Names that make a lock. functools.cached_property has a lock in Python 3.11.
 MAKERS = re.compile(r"\b(R?Lock|Condition|(Bounded)?Semaphore|Barrier|allocate_lock|cached_property|Queue)\b\(?")
-#: The one place of locks; prose and messages may name the words.
+#: The one module that makes locks. Comments and messages in it may have the words, too.
 FORKS = SOURCES / "runtime" / "forks.py"
 
 

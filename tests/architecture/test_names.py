@@ -15,16 +15,16 @@ import pytest
 ROOT = Path(__file__).parents[2]
 #: The folders that the test reads, each with the folders in it.
 FOLDERS = ("src/adjoint", "agreement", "benchmarks", "docs/_extensions", "examples", "scripts", "tests", "trust")
-#: Words that name nothing, in any use.
+#: Words that name nothing.
 REFUSED = {
     "asked", "begun", "brought", "built", "called", "chosen", "come", "done", "drawn", "entered", "felt", "found",
     "given", "gone", "got", "heard", "held", "inside", "kept", "known", "made", "meant", "moved", "named", "own",
     "passed", "said", "seen", "sent", "settled", "shaped", "shown", "spoken", "started", "taken", "told", "used",
     "wanted", "written",
 }  # fmt: skip
-#: Words that are verbs too: good names of functions, and no names of values.
+#: Words that are also verbs: good names for functions, but not for values.
 VERBS = {"fit", "let", "place", "put", "read"}
-#: Names that stay, by file, each with its reason.
+#: Names that stay, by file, with their reasons.
 EXCEPTIONS = {
     ("src/adjoint/rules/declare.py", "shown"): "an option of declarations, which the core reads",
     ("src/adjoint/rules/elementwise.py", "moved"): "the name of an operation, which compiled functions know",
@@ -38,7 +38,7 @@ FILES = sorted(file.relative_to(ROOT) for folder in FOLDERS for file in (ROOT / 
 
 
 def names(tree: ast.AST) -> Iterator[tuple[str, int, bool]]:
-    """The names that a file gives, with their lines; True for those of functions."""
+    """The names that a file defines, with their lines. True for names of functions."""
     for node in ast.walk(tree):
         match node:
             case ast.Name(id=name, ctx=ast.Store()):

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-# Written so that this file does not match itself.
+# The patterns are spelled so that they do not match this file.
 MACHINE_PATH = re.compile(r"(?<![\w./~)}\]-])/(?:home|root|Users|work|opt|tmp|mnt|private)/[\w.]|\b[A-Z]:\\Users\\")
 REGISTRY = re.compile(
     r"\b(?:py[p]i\.(?:org|io)|python[h]osted\.org|ana[c]onda\.org|np[m]js\.|crate[s]\.io|deb\.debia[n]\.org)"
@@ -16,7 +16,7 @@ GENERATED = {".git", "build", "dist", "__pycache__"}
 
 
 def files() -> list[Path]:
-    """What git has or would add; without git, all files but those that a build or a tool has left."""
+    """The files that git has or would add. Without git: all files except those that a build or a tool has made."""
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     if (ROOT / ".git").exists():
         listing = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
@@ -30,7 +30,7 @@ def generated(file: Path) -> bool:
 
 
 def text(file: Path) -> str:
-    """The file's text; nothing for a binary file."""
+    """The file's text, or an empty text for a binary file."""
     content = file.read_bytes()
     return "" if b"\0" in content else content.decode("utf-8", errors="replace")
 

@@ -11,7 +11,7 @@ from adjoint.tensor.table import operations
 from adjoint.transforms.batching.batched import ARITHMETIC, CALLED_OPERATIONS
 
 TRANSFORMS = Path(__file__).parents[2] / "src" / "adjoint" / "transforms"
-#: What transforms/ calls the namespaces of operations.
+#: The names that transforms/ gives to the namespaces of operations.
 NAMESPACES = ("ops", "batched_ops", "raw_ops", "inner_ops", "TensorOps", "RawOps")
 #: Functions whose first argument is the name of an operation.
 BY_NAME = ("_operator",)
@@ -39,7 +39,7 @@ def test_the_list_is_closed() -> None:
 
 
 def test_no_other_table_names_operations() -> None:
-    """Several names of operations in one collection are a table, and what it says belongs to the rules."""
+    """A collection with several names of operations is a table, and such facts belong to the rules."""
     tables = {}
     for file in TRANSFORMS.rglob("*.py"):
         for node in ast.walk(ast.parse(file.read_text())):

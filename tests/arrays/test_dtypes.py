@@ -1,4 +1,4 @@
-"""Data types against PyTorch's answers for every pair of types, and the standard's where it has none."""
+"""Dtypes of all pairs of types are PyTorch's, or the standard's if PyTorch has no answer."""
 
 import copy
 import pickle
@@ -19,7 +19,7 @@ SCALARS = {"bool": True, "int64": 2, "float64": 2.5, "complex128": 2j}
 
 @pytest.fixture
 def default_dtype():
-    """Restores the default dtype."""
+    """A block that restores the default dtype."""
     saved = d.get_default_dtype()
     yield d.set_default_dtype
     d.set_default_dtype(saved)
@@ -33,7 +33,7 @@ def answer(function, *args):
 
 
 def expected(text):
-    # There is no 32-bit complex type here; float16 widens to complex64.
+    # NumPy has no 32-bit complex type, so float16 widens to complex64.
     return "complex64" if text == "complex32" else text
 
 

@@ -14,7 +14,7 @@ f32, f64, i64, c64 = np.float32, np.float64, np.int64, np.complex64
 
 
 class Held:
-    """Stands for a tensor."""
+    """A stand-in for a tensor."""
 
     def __init__(self, array):
         self._array = np.asarray(array)

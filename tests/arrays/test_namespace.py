@@ -1,4 +1,4 @@
-"""The values that count as arrays, and the namespaces of other values."""
+"""The values that count as arrays, and the namespaces of arrays."""
 
 import numpy
 import pytest
@@ -68,7 +68,7 @@ def test_tensors_of_arrays_have_gradients(make):
 
 
 class PytorchTensor:
-    """Stands for one of PyTorch's tensors: an array by its dtype, with methods of its own."""
+    """A stand-in for a PyTorch tensor: it has a dtype, and methods of its own."""
 
     def __init__(self, values):
         self.values, self.dtype = values, values.dtype

@@ -1,4 +1,4 @@
-"""Size, device, and the reading of size arguments."""
+"""Size, device, and the forms of size arguments."""
 
 import copy
 import pickle

@@ -1,4 +1,4 @@
-"""adjoint under the name torch, in separate processes, since the name belongs to another library."""
+"""adjoint under the name torch. Each test runs in another process, since the name belongs to another library."""
 
 import json
 import subprocess
@@ -14,7 +14,7 @@ from adjoint.as_torch import _private as private
 
 
 def run(program, *arguments):
-    """What a program prints after `install()`."""
+    """The output of a program that runs after `install()`."""
     text = "import adjoint.as_torch; adjoint.as_torch.install()\n" + textwrap.dedent(program)
     process = subprocess.run([sys.executable, "-W", "error", "-c", text, *arguments], capture_output=True, text=True)
     assert process.returncode == 0, process.stderr

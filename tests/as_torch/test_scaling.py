@@ -1,4 +1,4 @@
-"""The scaler of losses: its steps, its scale and its errors are PyTorch's."""
+"""The scaler of losses has PyTorch's steps, scale and errors."""
 
 import pytest
 

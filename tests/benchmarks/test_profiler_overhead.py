@@ -12,7 +12,7 @@ def test_report(capsys):
     assert lines[0].startswith("never on: ") and lines[1].split()[:2] == ["case", "off,"]
     rows = {line[:40].strip(): line[40:].split() for line in lines[2:]}
     assert status in (0, 1) and len(rows) == 6
-    # 50 operations forward; a node and its formula's operations for each of them, and the sum, backward
+    # forward: 50 operations; backward: a node and the operations of its formula for each of them, and the sum
     assert rows["forward, 1 element"][3] == "50" and int(rows["forward and backward, 1 element"][3]) > 150
 
 

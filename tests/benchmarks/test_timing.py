@@ -1,4 +1,4 @@
-"""The benchmarks' arithmetic, with a clock that only moves when the program under test says so."""
+"""The benchmarks' arithmetic, with a clock that moves only when the program under test moves it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-sys.path.append(str(Path(__file__).parents[2]))  # the benchmarks are not installed
+sys.path.append(str(Path(__file__).parents[2]))  # the benchmarks are not an installed package
 
 from benchmarks.contenders import BY_HAND, SUBJECT, Contender, Library, as_it_comes, load_all
 from benchmarks.gradients import GradientMismatch, check_agreement
@@ -30,7 +30,7 @@ from benchmarks.workloads import ALL
 
 
 class Clock:
-    """Stands still but for the seconds that steps add to it."""
+    """A clock that moves only by the seconds that steps add to it."""
 
     def __init__(self) -> None:
         self.now = 0.0
@@ -66,7 +66,7 @@ def test_a_block_waits_for_threads_that_still_spin():
     thread.start()
     try:
         assert has_begun.wait(5)
-        # on a busy machine the thread may not get to run during a slice, but not during all of them
+        # On a busy machine the thread may not run during one slice. It runs during one of the others.
         assert not all(wait_for_idle_threads(slice_seconds=0.05, most_slices=2) for _ in range(20))
     finally:
         spin.set()
@@ -131,7 +131,7 @@ def test_the_collector_is_off_within_and_as_before_after():
 
 def test_ratio_of_medians_and_paired_ratios_are_different_numbers():
     compared = ratio([2.0, 9.0, 40.0, 8.0, 10.0], [1.0, 3.0, 10.0, 8.0, 2.0])
-    # medians 9 and 3; paired 2, 3, 4, 1, 5
+    # The medians are 9 and 3. The paired ratios are 2, 3, 4, 1, 5.
     assert compared.of_medians == 3.0
     assert (compared.lower, compared.paired, compared.upper) == (2.0, 3.0, 4.0)
 

@@ -1,4 +1,4 @@
-"""The interface of HIPS autograd: its documented behaviour, derivatives checked numerically to second order."""
+"""The interface of HIPS autograd: its documented behaviour, and derivatives to second order against differences."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Fun = Callable[..., Any]
 
 @pytest.fixture(autouse=True)
 def _seed() -> None:
-    # test_util draws its directions from NumPy's global generator
+    # test_util draws its directions by NumPy's global generator
     onp.random.seed(5)
 
 
@@ -480,7 +480,7 @@ def test_odeint_by_the_times() -> None:
     check_grads(solve, modes=["rev"], order=1)(times)
 
 
-# what is refused, what warns ------------------------------------------------------------------------------------------
+# errors and warnings --------------------------------------------------------------------------------------------------
 
 ERRORS: list[tuple[Fun, Any, str]] = [
     (lambda: ag.grad(lambda x: x)(X), TypeError, "Grad only applies to real scalar-output functions"),
@@ -585,7 +585,7 @@ def test_traced_boxes_have_attributes_of_arrays_but_no_private_ones() -> None:
         getattr(box, "__nothing__")  # noqa: B009
 
 
-# what dependents do ---------------------------------------------------------------------------------------------------
+# uses by dependent packages -------------------------------------------------------------------------------------------
 
 
 def test_joining_takes_arrays_one_by_one() -> None:
@@ -621,7 +621,7 @@ def test_derivatives_of_what_is_no_primitive_warn() -> None:
 
 
 def test_fields_of_maxwells_equations_by_the_permittivity() -> None:
-    """As solvers in the frequency domain have it: a sparse solution whose author gives both of its derivatives."""
+    """A frequency-domain solver of the kind that its author writes: a sparse solve with both derivatives given."""
     n = 30
     line, damping = onp.arange(n), 1 + 0.3j * (onp.minimum(onp.arange(n), n - 1 - onp.arange(n)) < 5)
     second = sparse.diags([1.0, -2.0, 1.0], [-1, 0, 1], (n, n), format="csc")  # type: ignore[call-overload]

@@ -1,6 +1,6 @@
-"""Boxes of another tracer in adjoint's functions raise a TypeError, or give the result of the other tracer.
+"""Boxes of another tracer in adjoint's functions raise a TypeError, or give the other tracer's result.
 
-The tracer is made for the test. It has the names and the behaviour of HIPS autograd's boxes.
+The test defines the other tracer, with the names and the behaviour of HIPS autograd's boxes.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from adjoint.compat import autograd as hips
 
 
 class Box:
-    """What the other tracer puts in the place of a value."""
+    """A value inside the other tracer."""
 
     def __init__(self, value: Any) -> None:
         self._value = value
 
 
 class ArrayBox(Box):
-    """It has an array's attributes, and NumPy's functions see the box itself."""
+    """A box with an array's attributes. NumPy's functions get the box itself."""
 
     __array_priority__ = 100.0
     shape = property(lambda self: numpy.shape(self._value))
@@ -51,7 +51,7 @@ class ArrayBox(Box):
 
 @pytest.fixture
 def box() -> Iterator[Callable[[Any], Any]]:
-    """Makes boxes of a tracer under the other's name."""
+    """Make boxes of a tracer with the other tracer's names."""
     module = types.ModuleType("autograd.tracer")
     module.Box = Box  # type: ignore[attr-defined]
     before = sys.modules.get("autograd.tracer")

@@ -52,7 +52,7 @@ def test_a_trace_sees_every_primitive() -> None:
 
 
 class Names(tracer.Node):
-    """Keeps the names of all calls of a trace."""
+    """A node that appends the names of all calls of a trace to one list."""
 
     def __init__(self, value: Any, fun: Any, args: Any, kwargs: Any, parent_argnums: Any, parents: Any) -> None:
         self.calls = parents[0].calls
@@ -162,7 +162,7 @@ def test_full_graph() -> None:
     assert args == (onp.sin(1), 2.0) and parents[0][1].recipe[0].__name__ == "sin"
 
 
-# older ways -----------------------------------------------------------------------------------------------------------
+# older interfaces -----------------------------------------------------------------------------------------------------
 
 
 def test_derivatives_by_methods() -> None:
@@ -179,7 +179,7 @@ def test_derivatives_by_methods() -> None:
     assert util.func(product) is product and [*util.toposort(1, lambda n: [n + 1] * 2 if n < 3 else [])] == [1, 2, 3]
 
 
-# names and NumPy's functions in a form of their own -------------------------------------------------------------------
+# names that are special in HIPS autograd, and NumPy's functions with special forms ------------------------------------
 
 
 def test_where_keeps_pythons_numbers() -> None:
@@ -230,7 +230,7 @@ def test_empty_lists_index() -> None:
 
 
 class Foreign:
-    """An array that takes part in ufuncs in its own way, as those of xarray do."""
+    """An array with its own handling of ufuncs, like the arrays of xarray."""
 
     def __init__(self, value: Any) -> None:
         self.value = value
@@ -248,7 +248,7 @@ def test_foreign_arrays_have_their_way(f: Fun) -> None:
 
 
 class OwnArray(onp.ndarray):
-    """A subclass of ndarray that cannot deal with boxes itself."""
+    """A subclass of ndarray that cannot handle boxes itself."""
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         if not all(isinstance(x, onp.ndarray) for x in inputs):

@@ -1,4 +1,4 @@
-"""Values of users' own types in the HIPS layer: a box, a vector space, and primitives that take and return them."""
+"""Values of users' types in the HIPS layer: a box, a vector space, and primitives with such arguments and results."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from adjoint.runtime.pytree import flatten
 
 
 class Point:
-    """A value that is no array and no container."""
+    """A value that is neither an array nor a container."""
 
     def __init__(self, x: float, y: float) -> None:
         self.x, self.y = x, y
@@ -121,7 +121,7 @@ defjvp(added, lambda g, ans, p, q: g, lambda g, ans, p, q: g)
 defjvp(scaled, lambda g, ans, p, a: scaled(g, a), lambda g, ans, p, a: scaled(p, g))
 
 P = Point(2.0, 3.0)
-#: Programs with the answers that HIPS autograd gives.
+#: Programs with the answers of HIPS autograd.
 PROGRAMS: dict[str, tuple[Callable[[], Any], Any]] = {
     "attributes": (lambda: autograd.grad(lambda p: p.x * p.x * p.y)(P), Point(12, 4)),
     "operators": (lambda: autograd.grad(lambda p: (p + p * 2.0).x)(P), Point(3, 0)),
@@ -212,7 +212,7 @@ def test_complex_spaces_of_users_types_are_refused() -> None:
 
 
 class Sines:
-    """A sum of multiples of sin(k t), by k: a member of a space of functions."""
+    """A sum of multiples of sin(k t), by k: an element of a space of functions."""
 
     def __init__(self, weights: dict[int, float]) -> None:
         self.weights = weights
@@ -223,7 +223,7 @@ class Sines:
 
     @primitive
     def derivative(self) -> Sines:
-        """The function with k in place of sin(k t), which keeps the space."""
+        """A linear map of the space: k sin(k t) for each sin(k t)."""
         return Sines({k: k * a for k, a in self.weights.items()})
 
 

@@ -24,9 +24,9 @@ X = onp.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
 V = onp.array([1.0, 2.0, 3.0])
 
 
-# what can be written to -----------------------------------------------------------------------------------------------
+# writes into arrays ---------------------------------------------------------------------------------------------------
 
-#: How a part of a copy is taken, which in NumPy is a view or is none.
+#: The part of a copy that a program writes to. In NumPy some of these are views, and some are copies.
 PARTS = {
     "row": lambda r: r[1],
     "rows": lambda r: r[1:],
@@ -97,7 +97,7 @@ def test_copies_can_be_assigned_to(make: Any) -> None:
     check_grads(function, modes=["rev", "fwd"], order=2)(X)
 
 
-#: What writes into an array.
+#: Statements that write into an array.
 WRITES = {
     "item": lambda x: x.__setitem__(0, 1.0),
     "slice": lambda x: x.__setitem__(slice(1), x[1:]),
@@ -153,7 +153,7 @@ def test_flat(index: Any) -> None:
     check_grads(lambda x: sum(member**2 for member in x.flat) + len(x.flat) + next(x.flat), order=1)(X)
 
 
-# what is lost ---------------------------------------------------------------------------------------------------------
+# lost derivatives -----------------------------------------------------------------------------------------------------
 
 
 def test_weights_of_counts_are_differentiated() -> None:
@@ -200,7 +200,7 @@ def test_plain_numbers_of_boxes_are_errors_that_name_the_line(convert: Any) -> N
             derive(function)(V)
 
 
-# what comes in and goes out -------------------------------------------------------------------------------------------
+# arguments and results ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", [onp.longdouble, onp.clongdouble])
@@ -351,7 +351,7 @@ def test_values_with_a_box_or_a_space_alone_are_errors_and_never_zeros() -> None
         ag.grad(lambda p: first(p))(Pair(1.0, 2.0))
 
 
-#: What reads a whole array of three rows and two columns, and may save it.
+#: Steps that read a whole array of shape (3, 2), and may save it.
 READING = {
     "square": lambda r: r * r,
     "power": lambda r: r**2,
@@ -370,7 +370,7 @@ READING = {
     "own primitive": lambda r: cube(r),
     "sorted": lambda r: np.cumsum(np.cumprod(r, axis=0), axis=1),
 }
-#: What writes to it, x and y being other arrays.
+#: Steps that write to this array. x and y are other arrays.
 WRITING = {
     "number": lambda r, x, y: r.__setitem__((1, 0), x[0, 0] * y[2, 1]),
     "row": lambda r, x, y: r.__setitem__(0, np.cos(y[1])),
@@ -395,7 +395,7 @@ extend.defvjp(cube, lambda ans, x: lambda g: 3 * x**2 * g)
 
 @pytest.mark.parametrize("seed", range(60))
 def test_what_reads_a_copy_keeps_the_values_that_it_read(seed: int) -> None:
-    """Random programs that read a copy whole, write to it and its views, and read again, against differences."""
+    """Random programs read a copy, write to it and to its views, and read it again. Differences check the gradients."""
     draw = random.Random(seed)
     steps = [draw.choice([*READING.values(), *WRITING.values()]) for _ in range(draw.randint(2, 8))]
 

@@ -1,4 +1,4 @@
-"""Half of the tests of compiled functions record outlines of all arrays, the others of large ones alone."""
+"""A fixture of compiled functions: half of the tests record outlines of all arrays, the others only of large ones."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from adjoint.compilation.recordings import outlines, recording
 
 @pytest.fixture(autouse=True)
 def outlines_of_small_arrays(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Let every array have an outline: whoever reads its elements ends the process."""
+    """Give every array an outline. If code reads the elements of an outline, the process ends."""
     with pytest.MonkeyPatch.context() as patch:
         if crc32(request.node.nodeid.encode()) % 2:
             for module in (outlines, recording):

@@ -1,4 +1,4 @@
-"""The arrays of the caller that share memory, found by the ends of their memory."""
+"""Compiled functions find the arguments that share memory by the ends of their memory."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from adjoint.compilation.programs.views import EXTERNAL, Memory, byte_bounds
 
 
 def views_of(memory: numpy.ndarray, seed: int, n: int = 12) -> list[numpy.ndarray]:
-    """Random slices of an array, some without elements or with negative strides, and an array apart from it."""
+    """Random slices of an array, some of them empty or with negative strides, and one separate array."""
     rng = numpy.random.default_rng(seed)
     views = [numpy.zeros(5)]
     for _ in range(n):
@@ -43,6 +43,6 @@ def test_written_arrays_must_stay_apart(argument: int) -> None:
     assert aliasing.holds(arrays)
     fresh = numpy.arange(6.0)
     assert aliasing.holds([fresh[:3], fresh[3:], other])
-    assert not aliasing.holds([fresh[:3], fresh[2:5], other])  # another distance
-    assert not aliasing.holds([block[:3], block[3:], block[2:5]])  # the written array in the memory of the others
+    assert not aliasing.holds([fresh[:3], fresh[2:5], other])  # the distance is different
+    assert not aliasing.holds([block[:3], block[3:], block[2:5]])  # the written array shares memory with the others
     assert aliasing.holds(arrays)

@@ -1,4 +1,4 @@
-"""Budgets of memory in compiled functions: gradients stay, saved bytes meet the budget, misuse raises."""
+"""Memory budgets of compiled functions: gradients stay, saved bytes meet the budget, misuse raises."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def network(x: Any, weights: list[Any]) -> Any:
 
 
 def saved_bytes(compiled: Any, *args: Any) -> tuple[int, int]:
-    """How many bytes a compiled function saves, and how many it would without budgets."""
+    """The number of bytes that a compiled function saves, and the number without a budget."""
     n_saved, every = compiled.entry_for(list(args), compiled.entries[0].structure_in).saved_bytes
     return n_saved, every
 
@@ -46,7 +46,7 @@ def test_gradients_stay_and_saved_bytes_keep_to_the_budget(share: float) -> None
         for actual, other in zip(gradients(compiled, weights, x), expected, strict=True):
             np.testing.assert_array_equal(actual, other)
     n_saved, every = saved_bytes(compiled, x)
-    # all but one layer's output may go, at one layer's steps
+    # outputs of layers have equal sizes, so the share decides how many are saved
     assert every == N_LAYERS * x.nbytes
     assert n_saved == int(share * N_LAYERS) * x.nbytes
 
@@ -59,7 +59,7 @@ def test_what_is_computed_again_is_there_for_a_short_time() -> None:
         gradients(compiled, weights, x)
         (entry,) = compiled.entries
         arenas.append(entry.pulls.whole.program.arena_bytes)
-    # every second output is computed again right before its use, or all of them at once
+    # with the share 0.5 every second output is recomputed right before its use; with 0 all of them at once
     assert arenas[0] < arenas[1] - 2 * x.nbytes
 
 
@@ -83,7 +83,7 @@ def test_regions_have_budgets_of_their_own() -> None:
     gradients(compiled, [x], x)
     np.testing.assert_array_equal(gradients(compiled, [x], x), expected)
     n_saved, every = saved_bytes(compiled, x)
-    # the values after each exp, tanh and cos; the inner region and the last line keep theirs
+    # saved: the values after exp, tanh and cos; the inner region and the last line save theirs in any case
     assert (n_saved, every) == (2 * x.nbytes, 5 * x.nbytes)
 
 
@@ -93,7 +93,7 @@ def test_draws_stay_saved() -> None:
     compiled(x)
     for _ in range(3):
         (y,) = adjoint.autograd.grad(compiled(x), x)
-        # what the forward pass drew: slopes are 0 or one other number, as often as not
+        # the saved draw decides the slopes: about half of them are 0, and the others one other number
         numbers, counts = np.unique(y.numpy(), return_counts=True)
         assert len(numbers) == 2 and numbers.min() == 0 and counts.min() > 400
 

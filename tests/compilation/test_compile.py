@@ -1,4 +1,4 @@
-"""adjoint.compile: a replay gives the results of the function."""
+"""adjoint.compile: replays give the results of the function."""
 
 import gc
 import tracemalloc
@@ -381,7 +381,7 @@ def test_a_view_that_became_invalid_is_not_recorded() -> None:
 
 
 def test_threads_that_call_for_the_first_time_make_one_recording():
-    """Each thread that finds another one recording runs the function as it is."""
+    """While one thread records, the other threads run the function eagerly."""
     arrivals, departures = SimpleQueue(), SimpleQueue()
 
     def function(x):
@@ -397,13 +397,13 @@ def test_threads_that_call_for_the_first_time_make_one_recording():
         for _ in calls:
             departures.put(None)
     assert [call.result().tolist() for call in calls] == [[2.0] * 3] * 4
-    # the replay waits for nobody
+    # the replay does not wait for the other threads
     assert compiled(adjoint.ones(3)).tolist() == [2.0] * 3
     assert compiled.n_recordings == 1 and not compiled.refused
 
 
 def no_change(weight):
-    """Another thread leaves the gradient as it is."""
+    """Another thread leaves the gradient unchanged."""
 
 
 def backward_of_another(weight):
@@ -472,7 +472,7 @@ REDUCTIONS = {
 @pytest.mark.parametrize("reduction", REDUCTIONS)
 @pytest.mark.parametrize("view", VIEWS)
 def test_reductions_of_views_whose_axes_are_no_one_axis(view, reduction):
-    """They begin regions, forward and backward, also where some results alone get cotangents."""
+    """Such reductions begin regions, forward and backward, also if only some of the results get cotangents."""
     compiled = adjoint.compile(function := lambda x: [VIEWS[view](x * 1), REDUCTIONS[reduction](VIEWS[view](x * 1))])
     for k in range(2):
         x = adjoint.randn(4, 3, 5, dtype=adjoint.float64, requires_grad=True)
@@ -510,7 +510,7 @@ def test_arguments_without_elements(function, shape):
 
 
 class Negated(adjoint.autograd.Function):
-    """Its gradient is another one than that of the view that it returns."""
+    """Returns a view, with a gradient that differs from the view's."""
 
     @staticmethod
     def forward(ctx, x):
@@ -558,7 +558,7 @@ def test_a_result_and_a_view_of_it_have_the_gradients_of_both(view_of):
 
 
 def test_gradients_that_the_call_knows_already():
-    """What is overwritten has the gradient 0, whatever the cotangent; the pass inside has computed it."""
+    """The gradient of an overwritten value is 0 for every cotangent; the pass inside the function has computed it."""
     weight = adjoint.tensor([[0.5, -1.0], [2.0, 3.0]], requires_grad=True)
 
     def function(x):
@@ -575,12 +575,12 @@ def test_gradients_that_the_call_knows_already():
             of_x, of_weight = adjoint.autograd.grad(y.sum(), (x, weight), retain_graph=True)
             assert of_x.tolist() == [[1.0, 1.0]] * 2
             assert of_weight.abs().tolist() == [[0.0, 0.0]] * 2
-            # the next pass has it again
+            # the next pass returns unchanged values
             of_weight += 7
 
 
 def modified(view):
-    """A view whose base was modified by way of a detached one: asking for its history may be an error."""
+    """A view whose base was modified through a detached view. Its grad_fn may raise an error."""
     view.detach().mul_(-1.0)
     return view
 
@@ -632,7 +632,7 @@ def test_first_call_keeps_what_the_function_keeps():
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    # the function saves n results of tanh; a recording has some ten arrays for each step of the loop
+    # the function saves n results of tanh; a recording takes about ten arrays for each step of the loop
     assert peak < (n + 8) * x.nbytes
 
 
@@ -737,7 +737,7 @@ def test_a_function_that_sees_a_compiled_one_does_not_see_its_recordings():
     assert outer.n_recordings == 1 and inner.n_recordings == 3
 
 
-#: Functions of arrays above the size from which a recording has outlines.
+#: Functions of arrays so large that a recording has outlines of them.
 OF_LARGE_ARRAYS = {
     "cotangents added in place": lambda x: (x.sin() ** 2).sum() + ((x[1:] - x[:-1]) ** 2).sum(),
     "a number of a result": lambda x: (x.sin() * x.cos()[0, 1].item()).sum(),
@@ -793,7 +793,7 @@ OPTIMIZERS = {
 
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_steps_of_optimizers_are_recorded(name: str) -> None:
-    # the first step makes the state of the optimizer, and each step changes its numbers
+    # the first step makes the optimizer's state, and each step changes its numbers
     def training():
         adjoint.manual_seed(3)
         model = adjoint.nn.Sequential(adjoint.nn.Linear(3, 4), adjoint.nn.Tanh(), adjoint.nn.Linear(4, 1)).double()
@@ -841,7 +841,7 @@ def test_a_function_that_appends_at_each_call_runs_as_it_is() -> None:
 
 
 def test_learning_rates_of_compiled_steps() -> None:
-    # a Tensor is read at each call; the value of a number is part of the recording
+    # a Tensor is read at each call, but the value of a number is part of the recording
     weights = [adjoint.ones(3, dtype=adjoint.float64, requires_grad=True) for _ in range(2)]
     for is_tensor in (True, False):
         rates = [adjoint.tensor(0.5) if is_tensor else 0.5 for _ in weights]
@@ -893,7 +893,7 @@ OF_ONE_OPERAND = [
 @pytest.mark.parametrize("name", OF_ONE_OPERAND)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_short_rows_of_wide_arrays(name: str, dtype: str) -> None:
-    """Loops run along columns there. NumPy 2.4's `negative` is wrong for strides of 16 or 64 bytes."""
+    """Loops of such arrays run along columns. NumPy 2.4's `negative` is wrong for strides of 16 or 64 bytes."""
     function = getattr(adjoint, name)
 
     def step(x: adjoint.Tensor) -> adjoint.Tensor:

@@ -1,4 +1,4 @@
-"""adjoint.compile on arrays of a device, on the stand-in for CuPy: replays, regions as kernels, and their sources."""
+"""adjoint.compile on arrays of a device, by the stand-in for CuPy: replays, regions as kernels, and their sources."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from support.host_kernels import COMPILER, Case, differences
 
 pytestmark = pytest.mark.skipif(cuda_is_available(), reason="there is a device: make test-gpu")
 
-#: Programs that show something else as they are: CuPy's arrays have no such function, or no such check.
+#: Programs whose eager results differ on CuPy's arrays, which lack a function or a check.
 UNLIKE = {
     "write_expanded_refused": "adjoint refuses writes to expanded tensors for NumPy's arrays alone",
     "resize": "CuPy's arrays have no __array_interface__",
@@ -210,7 +210,7 @@ def test_steps_are_captured_as_graphs(cupy: Any) -> None:
 
 
 def region_cases() -> list[Case]:
-    """The regions of all programs, with numbers for their inputs."""
+    """The regions of all programs, with numbers as their inputs."""
     forms: dict[Form, str] = {}
     with stand_in_cupy.installed(), adjoint.device("cuda"):
         for name, case in PROGRAMS.items():

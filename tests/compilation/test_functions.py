@@ -1,4 +1,4 @@
-"""Every public function, compiled once and replayed: the values, gradients and errors of the function itself."""
+"""Each public function is compiled once and replayed: values, gradients and errors are those of the function."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from support import function_calls
 from support.function_probe import Problem, flat, look_up
 
 DTYPES = ("float64", "complex128", "int64")
-#: Functions whose formula has sums that loops of its own take in another order than NumPy does in a recording.
+#: Functions whose formulas add in another order in a recording than in their own loops.
 SUMS = "its formula adds up tile by tile, or along other strides"
 ROUNDED = dict.fromkeys(
     [
@@ -26,7 +26,7 @@ ROUNDED = dict.fromkeys(
 
 
 def outcome_of(problem: Problem, function: Callable[..., Any], scale: float, seed: int) -> Any:
-    """What a call gives: the results and the gradients by all leaves, or the error."""
+    """The outcome of a call: results and gradients by all leaves, or the error."""
     leaves = [start.mul(scale).requires_grad_() for start in problem.starts()]
     within = function_calls.WITHIN.get(problem.name, lambda a: a)
     adjoint.manual_seed(seed)
@@ -44,7 +44,7 @@ def outcome_of(problem: Problem, function: Callable[..., Any], scale: float, see
 
 
 def observed(tensor: Any) -> Any:
-    """The values and properties of a Tensor, to be compared; None for None."""
+    """The values and properties of a Tensor; None for None."""
     if tensor is None:
         return None
     array = tensor.detach().resolve_conj().resolve_neg().numpy() if tensor.dtype is not adjoint.bfloat16 else None

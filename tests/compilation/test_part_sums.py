@@ -1,4 +1,4 @@
-"""Cotangents of slices are added in place. They equal eager sums, with the signs of zeros."""
+"""Compiled functions add cotangents of slices in place. The sums equal eager sums, with the signs of zeros."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def random_index(draw: random.Random, shape: tuple[int, ...]) -> Any:
 
 
 def views(draw: random.Random, x: Any) -> list[Any]:
-    """Some slices of a tensor, also of a transposed or reshaped one, and perhaps all of it."""
+    """Random slices of a tensor, some of a transposed or reshaped one, and sometimes the whole tensor."""
     results = []
     for _ in range(draw.randint(2, 6)):
         whole = draw.choice((x, x, x, x.t() if x.ndim == 2 else x, x.reshape(-1)))

@@ -1,4 +1,4 @@
-"""Functions in pieces: a statement that cannot be replayed runs as without a recording."""
+"""Functions in pieces: a statement that cannot be replayed runs eagerly between two recordings."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def every_piece_is_replayed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def function_of(lines: list[str], name: str, space: dict[str, Any] | None = None) -> Function:
-    """A function of source text, which is at hand as that of a file is."""
+    """A function of source text. The text is available like that of a file."""
     text = "\n ".join(lines) + "\n"
     file = f"<{name}>"
     linecache.cache[file] = (len(text), None, text.splitlines(True), file)
@@ -41,7 +41,7 @@ def as_array(value: Any) -> Any:
 
 
 def observe(call: Function, make: Callable[[int], list[Any]], k: int) -> list[Any]:
-    """Results, gradients, arguments afterwards and random numbers of a call; or its error."""
+    """Results, gradients, arguments after the call and random numbers; or the error."""
     args = make(k)
     adjoint.manual_seed(k)
     try:
@@ -81,7 +81,7 @@ def arguments(k: int) -> list[Any]:
 
 # programs -------------------------------------------------------------------------------------------------------------
 
-#: Lines of programs; {0}, {1}, {2} are variables, {new} one that may be new.
+#: Lines of programs. {0}, {1}, {2} are variables, and {new} is a variable that may be new.
 LINES = (
     "{new} = {0} * {1}", "{new} = {0}.tanh()", "{new} = {0} + 0.5 * {1}", "{new} = {0}.sin() * s", "{new} = {0}[:]",
     "{new} = {0} * adjoint.rand({0}.shape, dtype=adjoint.float64)", "{0}, {1} = {1}, {0}", "{new} = {0}.detach() * {1}",
@@ -157,7 +157,7 @@ def test_numbers_that_nothing_seen_gives() -> None:
 
 
 class Clock:
-    """Something whose state cannot be seen."""
+    """An object whose state is hidden."""
 
     __slots__ = ("_next",)
 

@@ -1,4 +1,4 @@
-"""Programs that are difficult to record: compiled and eager, they give the same observations."""
+"""Programs that are difficult to record have the same observations when compiled and when eager."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """Random programs, compiled and eager: they have the same values, gradients, effects and errors, up to rounding.
 
-A program is a list of steps, and a step a few numbers that pick what it does and its operands among the tensors that
-are there: two arguments, two parameters that the function sees, and the results of earlier steps. So Hypothesis can
-shorten a failing program by leaving steps out. A step that fails leaves its message, and the program goes on.
-ADJOINT_PROGRAMS sets how many programs are tried.
+A program is a list of steps. A step is a few numbers, which select the operation and its operands among the existing
+tensors: two arguments, two parameters of the closure, and the results of earlier steps. So Hypothesis can shorten a
+failing program by removing steps. If a step fails, its message is an observation, and the program continues.
+ADJOINT_PROGRAMS sets the number of programs.
 """
 
 from __future__ import annotations
@@ -26,29 +26,29 @@ Action = Callable[[Any, Any, int], Any]
 
 
 def reads_a_value(x: Any, y: Any, k: int) -> Any:
-    """A branch by the value of a tensor."""
+    """A branch that depends on the value of a tensor."""
     return x * 2 if bool((x.sum() > 0).item()) else x - 1
 
 
 def pulls_back(x: Any, y: Any, k: int) -> Any:
-    """A gradient, as a value to go on with."""
+    """A gradient that later steps use as a value."""
     leaves = [t for t in (x, y) if t.requires_grad]
     gradients = adjoint.autograd.grad((x * x).sum() + (y.sin() * 0.5).sum(), leaves, create_graph=bool(k % 2))
     return gradients[k % len(gradients)]
 
 
 def accumulates(x: Any, y: Any, k: int) -> Any:
-    """A backward pass into .grad."""
+    """A backward pass that accumulates into .grad."""
     (x.cos().sum() + (y * y).sum()).backward(retain_graph=True)
 
 
 def in_mode(x: Any, y: Any, k: int) -> Any:
-    """A result without a history, or of a block that is left again."""
+    """A result that is recorded or not, by the mode of a block."""
     with adjoint.set_grad_enabled(bool(k % 2)):
         return (x * y).tanh() if x.shape == y.shape else x.exp()
 
 
-#: The steps, by name. An action returns a new tensor, or None where it changes one that is there.
+#: The steps by name. An action returns a new tensor, or None if it changes an existing tensor.
 ACTIONS: dict[str, Action] = {
     "sin": lambda x, y, k: x.sin(),
     "exp": lambda x, y, k: (0.1 * x).exp(),
@@ -112,13 +112,13 @@ ACTIONS: dict[str, Action] = {
     ),
 }  # fmt: skip
 NAMES = list(ACTIONS)
-#: The steps that change something: gradients of such functions have no history, which is an error of its own.
+#: Steps with side effects. Gradients of such functions have no history, and their use raises an error.
 EFFECTS = {name for name in NAMES if name.endswith(("_", "assigned"))} | {"drawn", "dropout", "backward", "checkpoint"}
 Step = tuple[int, int, int, int]
 
 
 def program(steps: list[Step]) -> Callable[[World], Callable[..., Any]]:
-    """The maker of a function that runs the steps."""
+    """Make a function that runs the steps."""
 
     def make(world: World) -> Callable[..., Any]:
         closure = [world.parameter(3, 4), world.tensor(4)]
@@ -142,7 +142,7 @@ def program(steps: list[Step]) -> Callable[[World], Callable[..., Any]]:
 
 
 def case(steps: list[Step]) -> Case:
-    """A program and its arguments, of which the second does not require a gradient."""
+    """A program and its arguments. The second argument does not require a gradient."""
     has_effects = any(NAMES[step[0]] in EFFECTS for step in steps)
     inputs = (tensor(3, 4), tensor(3, 4, grad=False))
     return Case(program(steps), inputs, second=not has_effects, rounded="cotangents of several results meet in sums")
@@ -190,7 +190,7 @@ def test_each_step(name: str) -> None:
     kind = NAMES.index(name)
     for operands in ((0, 1), (2, 0), (3, 3)):
         compare(case([(kind, *operands, 1), (0, 4, 0, 0), (0, 4, 0, 0)]))
-    # on a result, which a step in place gives another history
+    # on a result, which an in-place step gives another history
     compare(case([(NAMES.index("number"), 0, 1, 1), (kind, 4, 1, 1)]))
 
 

@@ -1,4 +1,4 @@
-"""The programs of the benchmarks as whole steps: each call gives the same results compiled and eagerly."""
+"""Whole steps of the programs of the benchmarks give the same results compiled and eagerly."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The jobs of the demonstration: the data are complete, the targets are reached, and a missed target is reported."""
+"""The jobs of the demonstration: the data are complete, each target is reached, and a missed target is reported."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_parser_keeps_columns_apart():
 
 @pytest.mark.parametrize("name", OBSERVATIONS_AND_PARAMETERS)
 def test_data_and_certified_values_belong_together(name):
-    """NIST's own parameters give NIST's own sum of squares: this would catch a mistyped number."""
+    """NIST's parameters give NIST's sum of squares. A mistyped number would not."""
     dataset = nist.load(name)
     values = nist.evaluate(nist.residuals(dataset), dataset.certified)
     assert nist.agreeing_digits(float(np.sum(values**2)), dataset.sum_of_squares) > 10

@@ -35,7 +35,7 @@ def raised(function):
 
 @program
 def average():
-    """Gradients are averaged, in every dtype, in buckets of any size; also where a parameter fills none or several."""
+    """Gradients of every dtype are averaged in buckets of any size, also if one parameter needs several."""
     dtypes = [adjoint.float64, adjoint.float32, adjoint.float16, adjoint.bfloat16, adjoint.complex128]
     for bucket_bytes in (1, 40, 2**20):
         parameters = [leaf(3, 2, dtype=dtype) for dtype in dtypes] + [leaf(), leaf(0, 3), leaf(1000)]
@@ -58,7 +58,7 @@ def average():
 
 @program
 def same_bits():
-    """All ranks get the same bits, whichever comes late, and the same as adding up in the order of the ranks."""
+    """All ranks get equal bits, whichever rank is late. The sum is taken in the order of the ranks."""
     rng = np.random.default_rng(RANK)
     values = rng.standard_normal(10001).astype(np.float32) * 10.0 ** rng.integers(-6, 6, 10001)
     shares = COMM.allgather(values.astype(np.float32))
@@ -78,7 +78,7 @@ def same_bits():
 
 @program
 def unused():
-    """What one rank does not use counts as zero there; what none uses keeps what it has."""
+    """A parameter that one rank does not use counts as zero there. If no rank uses it, its gradient stays."""
     x, y, z, w = leaf(2), leaf(3), leaf(4), leaf(1)
     w.grad = adjoint.tensor([7.0], dtype=adjoint.float64)
     with GradientReducer([x, y, z, w], bucket_bytes=16) as reducer:
@@ -91,7 +91,7 @@ def unused():
 
 @program
 def accumulated():
-    """Passes under no_sync() accumulate locally, and are exchanged together; a second one without wait() is refused."""
+    """Passes under no_sync() accumulate locally; one exchange follows. A second pass without wait() is refused."""
     x = leaf(2)
     with GradientReducer([x]) as reducer:
         with reducer.no_sync():
@@ -102,9 +102,9 @@ def accumulated():
         expected = "RuntimeError: the gradient of parameter 0, of shape [2], was accumulated a second time"
         assert again.startswith(expected), again
         reducer.wait()
-        # the refused pass had accumulated before its hook ran, after its value had been sent
+        # the refused pass accumulated before its hook ran; the first value was already sent
         assert (x.grad == (RANKS + 1) / 2 + 1).all()
-    (x * 5).sum().backward()  # the hooks are gone
+    (x * 5).sum().backward()  # the reducer has removed its hooks
     assert (x.grad == (RANKS + 1) / 2 + 6).all()
 
 
@@ -118,7 +118,7 @@ def disagreement():
 
 @program
 def broadcast():
-    """All ranks get the values of one, in place, whatever the dtype and the layout."""
+    """All ranks get the values of one rank, in place, for all dtypes and layouts."""
     tensors = [adjoint.full((2, 3), RANK, dtype=dtype) for dtype in (adjoint.bfloat16, adjoint.int64, adjoint.float64)]
     tensors += [adjoint.full((4, 5), RANK + 0.5).t()[1:], leaf(2, scale=float(RANK)), adjoint.tensor(float(RANK))]
     broadcast_parameters(tensors, root=RANKS - 1)
@@ -128,7 +128,7 @@ def broadcast():
 
 @program
 def late():
-    """A rank that never comes is noticed."""
+    """A rank that never arrives is reported."""
     x = leaf(2)
     reducer = GradientReducer([x], timeout=0.5)
     if RANK == 0:
@@ -144,7 +144,7 @@ def late():
 
 @program
 def failure():
-    """An exception on one rank ends the others, which would wait for ever."""
+    """An exception on one rank ends the other ranks, which would otherwise wait forever."""
     x = leaf(2)
     reducer = GradientReducer([x], timeout=None)
     if RANK == 1:

@@ -27,7 +27,7 @@ da = pytest.importorskip("dask.array")
 several_processes = pytest.mark.skipif(
     not os.environ.get("ADJOINT_TEST_DISTRIBUTED"), reason="starts processes of its own: make test-distributed"
 )
-#: What does not work on dask arrays, and the beginning of the error that says so.
+#: Rules that do not work on dask arrays, and the beginning of the error message.
 LISTED = GapList.read("dask")
 
 
@@ -58,7 +58,7 @@ def test_gaps_name_rules() -> None:
 
 
 def task_bytes(array: Any) -> int:
-    """How many bytes the last task of an array has, as it goes to a worker."""
+    """The size of the last task of an array in bytes, in the form that a worker gets."""
     layers = array.dask.layers
     return len(cloudpickle.dumps(layers[array.name]))
 
@@ -73,12 +73,12 @@ def test_tasks_hold_no_arrays(operation: Any) -> None:
     short = task_bytes(operation(x)._array)
     for _ in range(30):
         x = operation(x)
-    # 30 operations before it do not make a task longer
+    # 30 operations before it do not make the task larger
     assert task_bytes(operation(x)._array) < 1.2 * short + 100
 
 
 def test_tasks_name_the_namespace() -> None:
-    """It holds the functions that a process has used, which a task does not take along."""
+    """The namespace has the functions that a process has used. A task does not carry them."""
     assert cloudpickle.loads(cloudpickle.dumps(numpy_namespace.xp)) is numpy_namespace.xp
 
 
@@ -158,7 +158,7 @@ def test_forward_mode_and_second_order() -> None:
         adjoint.testing.assert_close(result.compute(), derivative(other, eager))
 
 
-# what is asked for, and what is refused -----------------------------------------------------------------------------
+# explicit computation, and refusals ---------------------------------------------------------------------------------
 
 
 def test_numbers_are_computed_when_they_are_asked_for() -> None:
@@ -195,7 +195,7 @@ def test_differentiable_arrays_beside_constant_ones(name: str) -> None:
     np.testing.assert_allclose(np.asarray(gradients), adjoint.grad(lambda x: call(x, c))(x))
 
 
-#: Functions that look at values where there are some: at none that are not computed.
+#: Functions that look at values, if there are any. They cannot look at values that are not computed.
 FUNCTIONS_OF_VALUES = {
     "lu_factor": lambda x, n: adjoint.linalg.lu_factor(x).LU,
     "lu_factor_ex": lambda x, n: adjoint.linalg.lu_factor_ex(x).LU,
@@ -328,7 +328,7 @@ def test_shards_that_give_no_number() -> None:
 
 
 class Emptied:
-    """A client of a cluster that has lost its workers, with the data that they held."""
+    """The client of a cluster that has lost its workers and their data."""
 
     class Lost:
         status = "lost"
@@ -337,7 +337,7 @@ class Emptied:
         self.takes = takes
 
     def scatter(self, data: Any, hash: bool = True, timeout: float | None = None) -> list[Any]:
-        """So many times data are taken, and then not."""
+        """Data are accepted this many times, and then refused."""
         self.takes -= len(data)
         if self.takes < 0:
             raise TimeoutError("No valid workers found")
@@ -347,9 +347,9 @@ class Emptied:
         raise CancelledError
 
 
-@pytest.mark.parametrize("takes", [2, 4, 5, 9])  # shards; parameters, too; a shard again; all of it twice
+@pytest.mark.parametrize("takes", [2, 4, 5, 9])  # the shards; parameters, too; one shard again; everything twice
 def test_data_that_nobody_takes_any_more(takes: int) -> None:
-    pytest.importorskip("distributed.client")  # this folder has the name of the package
+    pytest.importorskip("distributed.client")  # the test folder has the same name as the package
     at = distributed.value_and_grad(lambda w, shard: w * shard, [1.0, 2.0], Emptied(takes), timeout=1.0)
     with pytest.raises(RuntimeError, match=r"value_and_grad has waited .* s for 2 shards: workers are lost"):
         at(np.ones(()))

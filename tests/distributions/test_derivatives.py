@@ -1,4 +1,4 @@
-"""Derivatives of samples and densities, beside finite differences."""
+"""Derivatives of samples and densities agree with finite differences."""
 
 import pytest
 import scipy.stats as st
@@ -20,7 +20,7 @@ IMPLICIT = {
 @pytest.mark.parametrize("name", IMPLICIT)
 @pytest.mark.parametrize("concentration", [0.3, 1.0, 4.0, 30.0])
 def test_implicit_derivatives(name, concentration):
-    """dx / da = -(dF / da) / p(x), with the distribution function F and the density p, for each sample."""
+    """dx / da = -(dF / da) / p(x) for each sample, with the distribution function F and the density p."""
     adjoint.manual_seed(4)
     make, cdf = IMPLICIT[name]
     a = adjoint.full((6,), concentration, dtype=adjoint.float64, requires_grad=True)

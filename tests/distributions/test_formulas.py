@@ -1,4 +1,4 @@
-"""Densities, distribution functions, moments and entropies, beside SciPy's."""
+"""Densities, distribution functions, moments and entropies are those of SciPy."""
 
 import math
 
@@ -13,7 +13,7 @@ T = lambda *values: adjoint.tensor(values, dtype=adjoint.float64)
 A, B = T(0.7, 2.5), T(1.5, 0.8)
 a, b = A.numpy(), B.numpy()
 
-#: A distribution, SciPy's of the same parameters.
+#: A distribution, and SciPy's distribution with the same parameters.
 CONTINUOUS = {
     "Beta": (d.Beta(A, B), st.beta(a, b)),
     "Cauchy": (d.Cauchy(A, B), st.cauchy(a, b)),
@@ -186,7 +186,7 @@ def test_matrices():
     assert distribution.rsample((6000,)).mean(0).numpy() == pytest.approx(3.5 * scale, rel=0.08)
     factors = d.LKJCholesky(3, T(1.0)[0]).sample((5,))
     assert bool(d.constraints.corr_cholesky.check(factors).all())
-    # matrices of two rows with concentration 1 have correlations that are uniform in (-1, 1)
+    # the correlations of 2 x 2 matrices with concentration 1 are uniform in (-1, 1)
     assert d.LKJCholesky(2, T(1.0)[0]).log_prob(T(1.0, 0.0, 0.6, 0.8).view(2, 2)).exp().item() == pytest.approx(0.5)
 
 
@@ -253,7 +253,7 @@ def test_points_of_the_simplex():
         d.LogisticNormal(T(0.0, 0.0), T(1.0, 1.0)),
     ):
         assert distribution.rsample((4,)).sum(-1).tolist() == pytest.approx([1.0] * 4)
-    # with two parts, the density of the logistic normal is that of a normal number through the logistic function
+    # with two parts, a sample is the logistic function of a normal number; that gives the density
     x, distribution = 0.3, d.LogisticNormal(T(0.2), T(1.5))
     reference = st.norm(0.2, 1.5).pdf(math.log(x / (1 - x))) / (x * (1 - x))
     assert distribution.log_prob(T(x, 1 - x)).exp().item() == pytest.approx(reference)

@@ -1,4 +1,4 @@
-"""autograd.custom: derivatives for plain functions of trees."""
+"""autograd.custom: derivatives of plain functions of trees."""
 
 from collections import namedtuple
 from dataclasses import dataclass
@@ -150,7 +150,7 @@ def test_joint_rules():
     assert_close(func.jvp(product, (X, Y), (Y, X))[1], Y * Y + X * X)
     for a, b in zip(func.grad(lambda x, w: product(x, w).sum(), (0, 1))(X, Y), (Y, X), strict=True):
         assert_close(a, b)
-    # one tangent missing: zeros
+    # the missing tangent counts as zeros
     assert_close(func.jvp(lambda x: product(x, Y), (X,), (X,))[1], X * Y)
 
 
@@ -214,7 +214,7 @@ def test_rules_that_differentiate_after_a_batch_is_over(mode):
 
     @g.vjp
     def _(g, x, p):
-        # what belongs to all members and what belongs to each meet before the batch is left
+        # values of the whole batch and values of members meet before the end of the batch
         of_x, of_p = func.vjp(f, x, p)[1](g)
         return of_x, of_p + 0.0 * of_x.sum()
 
@@ -232,7 +232,7 @@ def test_rules_that_differentiate_after_a_batch_is_over(mode):
 
 
 def test_rules_of_several_parameters_add_up_in_forward_mode():
-    """Leaf by leaf; None stands for zero."""
+    """The tangents are added leaf by leaf. None counts as zero."""
 
     @custom
     def both(x, z):

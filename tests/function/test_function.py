@@ -27,7 +27,7 @@ def values(tensor):
 
 
 class First(Function):
-    """The gradient of the first output is that of the first argument."""
+    """All outputs have the gradient of the first output."""
 
     @staticmethod
     def backward(ctx, *grads):
@@ -35,7 +35,7 @@ class First(Function):
 
 
 def make(forward, backward=None, **others):
-    """A Function called My from plain functions."""
+    """Make a Function with the name My from plain functions."""
     members = {"forward": staticmethod(forward)}
     if backward is not None:
         members["backward"] = staticmethod(backward)
@@ -70,7 +70,7 @@ class Exp(Function):
         return g * y
 
 
-# the usual ------------------------------------------------------------------------------------------------------------
+# usual functions ------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("function", "second"), [(Square, lambda x: 2 + 0 * x), (Exp, np.exp)])
@@ -99,7 +99,7 @@ def test_node_is_the_context():
     assert type(node) is function._backward_cls and type(node)._forward_cls is function
     assert node.note == "kept" and node.saved_tensors == ()
     assert node.to_save is node.dirty_tensors is None
-    # attributes of the user do not get in the way of the node
+    # attributes of the user do not change the node's own attributes
     assert values(grad((function.apply(x) * 3).sum(), x)[0]) == [3.0]
     assert (node.shape, node.dtype, node.edges, node.n_outputs, node.value) == ((7,), "mine", 1, 9, 2)
 
@@ -199,7 +199,7 @@ def test_arguments_that_are_no_tensors():
     assert y.grad_fn.needs_input_grad == (True, False, False, False)
     assert [node is None for node, _ in y.grad_fn.next_functions] == [False, True]
     assert values(grad(y.sum(), x)[0]) == [3.0]
-    # tensors in containers are no arguments
+    # a function does not see tensors inside of containers
     assert not make(lambda ctx, xs: xs[0] * 2).apply([x]).requires_grad
     assert make(lambda ctx: 7).apply() == 7
 
@@ -298,7 +298,7 @@ def test_no_grad():
     assert not Square.apply(x.detach()).requires_grad
 
 
-# what backward returns ------------------------------------------------------------------------------------------------
+# results of backward --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -377,7 +377,7 @@ def test_dtypes_of_gradients():
     x = leaf(1.0, dtype=adjoint.float32)
     a, b, _ = function.apply(x)
     grad([a, b.double()], x, [adjoint.ones(1), adjoint.ones(1, dtype=adjoint.float64)])
-    # the second one comes as the cast's cotangent is
+    # the second cotangent has the dtype that the cast gives it
     assert notes == [adjoint.float64, adjoint.float64, None]
     wrong = make(lambda ctx, x: (ctx.set_output_grad_dtype(None), x, x)[1:])
     with pytest.raises(RuntimeError, match="got 1 dtypes, but the function MyBackward returned 2 values"):
@@ -405,7 +405,7 @@ def test_saved_tensors_when_freed():
     for access in (lambda: node.saved_tensors, lambda: node._raw_saved_tensors, y.backward):
         with pytest.raises(RuntimeError, match="Trying to backward through the graph a second time"):
             access()
-    # what saves nothing can be run again
+    # a function that saves nothing can run again
     y = make(lambda ctx, x: x * 2).apply(x).sum()
     y.backward()
     y.backward()
@@ -454,7 +454,7 @@ def test_saved_tensors_cleared_by_their_function(is_retained):
 
     x = leaf(3.0)
     y = make(Square.forward, backward).apply(x)
-    # elsewhere than in a pass it does nothing
+    # outside of a backward pass it has no effect
     y.grad_fn.maybe_clear_saved_tensors()
     y.sum().backward(retain_graph=is_retained)
     assert values(x.grad) == [6.0] and reads == [True if is_retained else None]
@@ -490,7 +490,7 @@ def test_saved_variables_is_deprecated():
         assert len(Square.apply(leaf(1.0)).grad_fn.saved_variables) == 1
 
 
-# what is missing, twice, or old ---------------------------------------------------------------------------------------
+# missing parts, second passes, and old forms --------------------------------------------------------------------------
 
 
 def test_missing_parts():

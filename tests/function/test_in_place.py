@@ -1,4 +1,4 @@
-"""Functions that return inputs and views, or change their inputs."""
+"""Functions that return inputs or views, and functions that modify inputs."""
 
 import pytest
 
@@ -34,7 +34,7 @@ def doubled(ctx, x, *others):
 DOUBLE = make(doubled, lambda ctx, g: g * 2)
 
 
-# inputs and views returned --------------------------------------------------------------------------------------------
+# returned inputs and views --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("function", [IDENTITY, COLUMN])
@@ -91,7 +91,7 @@ def test_one_tensor_twice():
     function = make(lambda ctx, x: (x * 2,) * 2, lambda ctx, a, b: a + 10 * b)
     x = leaf(1.0)
     first, second = function.apply(x)
-    # there is only one tensor, which is the output that was named last
+    # the outputs are one tensor, with the number of the last one
     assert first is second and first.output_nr == 1
     assert values(grad(first.sum(), x)[0]) == [10.0]
 
@@ -103,7 +103,7 @@ def test_tensor_from_elsewhere():
     assert y is other and values(grad(y.sum(), x)[0]) == [3.0, 3.0]
 
 
-# inputs modified ------------------------------------------------------------------------------------------------------
+# modified inputs ------------------------------------------------------------------------------------------------------
 
 
 def test_modified_input():
@@ -118,7 +118,7 @@ def test_modified_input():
 
 @pytest.mark.parametrize("index", [0, 1])
 def test_modified_view(index):
-    """The function's gradient reaches the part of the base that the view is, wherever it stands among the arguments."""
+    """The gradient of the view reaches its part of the base, for each position of the view among the arguments."""
 
     def forward(ctx, *args):
         ctx.mark_dirty(args[index])
@@ -162,7 +162,7 @@ def test_modified_and_saved():
         expected = x.detach().exp() if part.start is None else x.detach().exp() * adjoint.tensor([0.0, 1.0])
         (gradient,) = grad(target.sum(), x, create_graph=True)
         adjoint.testing.assert_close(gradient, expected.to(adjoint.float64), check_dtype=False)
-        # the saved result has its history, so that the derivative has a derivative
+        # the saved result has a history, so the derivative can be differentiated
         adjoint.testing.assert_close(grad(gradient.sum(), x)[0], expected, check_dtype=False)
     y = x * 1
     function.apply(y)
@@ -221,7 +221,7 @@ def test_retained_gradient_follows_the_modified_tensor():
     assert values(y.grad) == [3.0]
 
 
-# tangents of what was modified ----------------------------------------------------------------------------------------
+# tangents of modified inputs ------------------------------------------------------------------------------------------
 
 AS_IT_WAS = "is not modifying the forward mode gradients inplace"
 NOT_RETURNED = "is not returning the forward mode gradients as-is"

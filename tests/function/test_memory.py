@@ -1,4 +1,4 @@
-"""Custom functions make no reference cycles, and nested passes can be deep."""
+"""Custom functions make no reference cycles, and nested passes may be deep."""
 
 import gc
 import threading
@@ -11,7 +11,7 @@ from adjoint.autograd import Function, custom, grad
 
 
 class Exp(Function):
-    """Saves an input, the result, what is neither, and views of them."""
+    """Save an input, the result, an intermediate value, and views of these."""
 
     @staticmethod
     def forward(ctx, x):
@@ -129,7 +129,7 @@ def test_failed_forward_leaves_nothing():
 
 
 def test_passes_inside_passes():
-    """A backward that runs a backward pass, 2,000 levels deep, each in the modes of the one outside."""
+    """A backward runs another backward pass, 2,000 levels deep. Each pass has the modes of the pass outside."""
     threads = set()
 
     class Deep(Function):

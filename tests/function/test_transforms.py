@@ -1,4 +1,4 @@
-"""Custom functions under forward mode, func.* and vmap, in all orders."""
+"""Custom functions under forward mode, func.* and vmap, in all nestings."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ def make_function(**functions):
 
 
 class Product(Function):
-    """x * y * y, with everything that a function can have."""
+    """x * y * y, as a function with all optional parts."""
 
     generate_vmap_rule = True
 
@@ -49,7 +49,7 @@ class Product(Function):
 
 
 class ByRule(Product):
-    """The same with a vmap rule of its own."""
+    """The same function with its own vmap rule."""
 
     generate_vmap_rule = False
 
@@ -154,11 +154,11 @@ def test_gradcheck(function):
 
 
 def setup(ctx, inputs, output):
-    """Nothing to say."""
+    """The function saves nothing."""
 
 
 def test_rule_differentiates_by_the_functions_own_derivative_inside_the_batch():
-    """A rule that leaves the tensors can be used where the derivative is taken of each member."""
+    """A vmap rule that computes outside of Tensors still works if each member's derivative is taken."""
 
     class Outside(Function):
         @staticmethod
@@ -226,7 +226,7 @@ def test_transformations_want_setup_context(use):
     function = make_function(forward=lambda ctx, x: x * 2, backward=lambda ctx, g: g * 2)
     with pytest.raises(RuntimeError, match="it must override the setup_context staticmethod"):
         use(function.apply)
-    # afterwards it can be used again
+    # the function can be used again
     x = X.clone().requires_grad_()
     function.apply(x).sum().backward()
     assert_close(x.grad, X * 0 + 2)
@@ -257,7 +257,7 @@ def test_what_had_no_tangent_is_modified_in_a_batch_of_tangents():
 
 
 def tangents(function, *pairs):
-    """Tangents of the results for arguments with tangents, None for those without."""
+    """Tangents of the results. An argument without a tangent is a constant."""
     with forward_ad.dual_level():
         args = [x if t is None else forward_ad.make_dual(x, t) for x, t in pairs]
         outputs = function.apply(*args)
@@ -280,7 +280,7 @@ def test_arguments_without_tangents():
     function = make_function(forward=lambda ctx, a, b: (ctx.set_materialize_grads(False), a * 1)[1], jvp=jvp)
     tangents(function, (X, Y), (Y, None))
     assert notes[1][1] is None
-    # without any tangent the jvp is not called
+    # without tangents the jvp is not called
     make_function(forward=lambda ctx, a: a * 1, jvp=lambda ctx, t: 1 / 0).apply(X)
 
 

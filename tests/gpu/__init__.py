@@ -1,1 +1,1 @@
-"""What `make test-gpu` runs on a device: every rule, and programs on devices, in pieces."""
+"""The pieces of `make test-gpu` on a device: every rule, and programs."""

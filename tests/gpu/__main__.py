@@ -1,7 +1,7 @@
 """adjoint's rules and programs on a CUDA device, in pieces: `make test-gpu`, or python -m gpu in the folder tests.
 
-Writes docs/gpu.md: what ran, what differs, with reasons. A second call goes on with what is missing. Without a device
-it says so and writes nothing; with --stand-in it is a dry run.
+It writes docs/gpu.md: the pieces that ran, and the differences with reasons. A second call runs the missing pieces.
+Without a device it says so and writes nothing. With --stand-in it is a dry run.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from support.other_arrays import Library
 PAGE = pieces.ROOT / "docs" / "gpu.md"
 NAME = "test-gpu"
 NO_DEVICE = "no CUDA device, or no CuPy, is here: nothing was run, and {} is as it was"
-#: A rule's pieces go to one worker: the kernels that CuPy compiles for one serve the next.
+#: One worker runs all pieces of a rule, since they share the kernels that CuPy compiles.
 N_WORKERS = 8
 
 
 def groups(only: str) -> list[list[str]]:
-    """The names of all pieces, those of one rule together."""
+    """The names of all pieces, grouped by rule."""
     by_rule: dict[str, list[str]] = {}
     for name in [*programs.names(), *experiments.names()]:
         if only in name:
@@ -35,13 +35,13 @@ def groups(only: str) -> list[list[str]]:
 
 
 def run(name: str) -> dict[str, Any]:
-    """One piece, with its time."""
+    """Run one piece; its outcome and its time."""
     import cupy
 
     start = time.perf_counter()
     library = Library(cupy.asarray, lambda array: array.get(), cupy.ndarray)
     result = experiments.run(name, library) if name.startswith("rule/") else programs.run(name)
-    # an error of the device that came late belongs to this piece, and breaks all later ones
+    # a late error of the device belongs to this piece, and breaks all later pieces
     try:
         cupy.cuda.Device().synchronize()
     except Exception as error:
@@ -50,13 +50,13 @@ def run(name: str) -> dict[str, Any]:
 
 
 def work(file: Any, is_dry: bool) -> None:
-    """Do the pieces whose names come from the standard input."""
+    """Run the pieces whose names come from the standard input."""
     with stand_in_cupy.installed() if is_dry else nullcontext():
         pieces.do_pieces(file, pieces.names_from_input(), run)
 
 
 def page(results: pieces.Results, machine: str, n_missing: int) -> str:
-    """What ran, and what differs."""
+    """The page: the pieces that ran, and the differences."""
     rules = {name: result for name, result in results.items() if name.startswith("rule/")}
     others = {name: result for name, result in results.items() if not name.startswith("rule/")}
     lines = ["# adjoint on a GPU: what ran", ""]
@@ -87,7 +87,7 @@ def page(results: pieces.Results, machine: str, n_missing: int) -> str:
 
 
 def rules_of(experiments_of: dict[str, set[str]]) -> str:
-    """The names of rules, with the experiments where these are not all."""
+    """The names of rules, with their experiments if some of them are missing."""
     whole = {experiments.VALUE, *experiments.EXPERIMENTS}
     parts = [name if tried in (whole, {experiments.VALUE}) else f"{name} ({', '.join(sorted(tried))})"
              for name, tried in experiments_of.items()]  # fmt: skip
@@ -95,7 +95,7 @@ def rules_of(experiments_of: dict[str, set[str]]) -> str:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run what is missing and write the page; returns the exit status."""
+    """Run the missing pieces and write the page. Returns the exit status."""
     options = pieces.parser_of("make test-gpu", __doc__).parse_args(arguments)
     if options.pieces:
         work(options.pieces, options.stand_in)

@@ -1,7 +1,7 @@
-"""What each rule is tried in on the arrays of another library, beside NumPy's: one function for each experiment.
+"""Experiments with each rule on the arrays of another library and on NumPy's, one function for each experiment.
 
-An experiment takes a problem (a rule with arguments) and a library, and returns tensors. On two libraries it gives the
-same values.
+An experiment has two arguments, a problem (a rule with arguments) and a library, and returns tensors. Both libraries
+give the same values.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from rules.test_table import Place, Problem, another, directions_at, kinds_of, n
 from support import samples
 from support.other_arrays import GapList, Library, compare, same, tensors_of
 
-#: The outcomes of an experiment. REFUSED: on NumPy's arrays too. LACKS: the library has no such function.
+#: The outcomes of an experiment. REFUSED: NumPy's arrays are refused, too. LACKS: the library lacks a function.
 RIGHT, REFUSED, LACKS, DIFFERS = "right", "refused on NumPy too", "not there", "differs"
 ON_NUMPY = Library(np.asarray, lambda array: array, np.ndarray)
-#: Rules that CuPy's arrays do not have, with the reason.
+#: Rules that do not work on CuPy's arrays, with the reasons.
 LISTED = GapList.read("cupy").gaps
-#: Members of a batch.
+#: The number of members of a batch.
 MEMBERS = 3
 
 Experiment = Callable[[Problem, Library], Any]
@@ -34,13 +34,13 @@ EXPERIMENTS: dict[str, Experiment] = {}
 
 
 def experiment(function: Experiment) -> Experiment:
-    """Enter an experiment into the table."""
+    """Add an experiment to the table."""
     EXPERIMENTS[function.__name__] = function
     return function
 
 
 def arguments(problem: Problem, library: Library, at_places: dict[Place, Any]) -> dict[str, Any]:
-    """The arguments as tensors of a library, with others at the places that are differentiated."""
+    """The arguments as tensors of a library. `at_places` has the values of those with a derivative."""
     names = problem.rule.inputs + problem.rule.constants
     values = problem.values | {name: tensors_of(library, problem.values[name]) for name in names}
     for (name, number), value in at_places.items():
@@ -52,7 +52,7 @@ def arguments(problem: Problem, library: Library, at_places: dict[Place, Any]) -
 
 
 def results(problem: Problem, values: dict[str, Any]) -> list[Any]:
-    """The results that have a derivative."""
+    """The results with a derivative."""
     result = derive.call(problem.rule, ops, values)
     outputs = [result] if problem.rule.outputs is None else list(result)
     flags = problem.differentiable(problem.outputs())
@@ -60,12 +60,12 @@ def results(problem: Problem, values: dict[str, Any]) -> list[Any]:
 
 
 def tensors_at(problem: Problem, library: Library, requires_grad: bool) -> dict[Place, Any]:
-    """The arrays at the places that are differentiated, as tensors."""
+    """The arrays with a derivative, as tensors."""
     return {p: tensors_of(library, np.asarray(problem.at(p)), requires_grad) for p in problem.places}
 
 
 def function_of(problem: Problem, library: Library) -> Callable[..., tuple[Any, ...]]:
-    """The rule as a function of what it is differentiated by."""
+    """The rule as a function of its arguments with a derivative."""
 
     def run(*points: Any) -> tuple[Any, ...]:
         return tuple(results(problem, arguments(problem, library, dict(zip(problem.places, points, strict=True)))))
@@ -75,7 +75,7 @@ def function_of(problem: Problem, library: Library) -> Callable[..., tuple[Any, 
 
 @experiment
 def forward(problem: Problem, library: Library) -> list[Any]:
-    """Results and their tangents, in forward mode."""
+    """Results and their tangents in forward mode."""
     directions = directions_at(problem, np.random.default_rng(1))
     points = tensors_at(problem, library, False)
     tangents = tuple([tensors_of(library, directions[p].astype(problem.at(p).dtype)) for p in points])
@@ -85,7 +85,7 @@ def forward(problem: Problem, library: Library) -> list[Any]:
 
 @experiment
 def second(problem: Problem, library: Library) -> list[Any]:
-    """Gradients that have a history, and the gradients of these."""
+    """Gradients with a history, and their gradients."""
     rng = np.random.default_rng(1)
     leaves = tensors_at(problem, library, True)
     outputs = results(problem, arguments(problem, library, leaves))
@@ -103,19 +103,19 @@ def second(problem: Problem, library: Library) -> list[Any]:
 
 @experiment
 def batched(problem: Problem, library: Library) -> list[Any]:
-    """Results of vmap over all that is differentiated."""
+    """Results of vmap over all arguments with a derivative."""
     rng = np.random.default_rng(1)
     columns = [[another(problem.at(position), rng) for _ in range(MEMBERS)] for position in problem.places]
     result = vmap(function_of(problem, library))(*[tensors_of(library, np.stack(column)) for column in columns])
     return list(result)
 
 
-#: The values and gradients are compared with the formulas themselves (support/other_arrays.py).
+#: Experiments whose values and gradients are compared with the formulas themselves (support/other_arrays.py).
 VALUE = "value"
 
 
 def names() -> list[str]:
-    """The pieces: rule, kind of numbers, experiment. The values of sparse arrays are NumPy's: their rules are none."""
+    """The pieces: rule, kind of numbers, experiment. Rules of sparse arrays are left out: their values are NumPy's."""
     return [
         f"rule/{rule.name}/{kind}/{name}"
         for rule in TABLE.values()
@@ -126,7 +126,7 @@ def names() -> list[str]:
 
 
 def run(name: str, library: Library) -> dict[str, Any]:
-    """One piece: the outcome, and why."""
+    """Run one piece; its outcome, and the reason."""
     _, rule, kind, what = name.split("/")
     try:
         for problem in problems(TABLE[rule], kind):
@@ -143,12 +143,12 @@ def run(name: str, library: Library) -> dict[str, Any]:
 
 
 def compare_values(problem: Problem, library: Library) -> None:
-    """Results and gradients."""
+    """Compare results and gradients."""
     compare(library, problem, np.random.default_rng(0))
 
 
 def compare_runs(problem: Problem, library: Library, what: str) -> dict[str, Any] | None:
-    """An experiment on both libraries."""
+    """Compare an experiment on both libraries."""
     try:
         expected = EXPERIMENTS[what](problem, ON_NUMPY)
     except Exception as error:
@@ -160,7 +160,7 @@ def compare_runs(problem: Problem, library: Library, what: str) -> dict[str, Any
 
 
 def first_line(error: Exception) -> str:
-    """What an error says, or what differs most."""
+    """The first line of an error, or the largest difference."""
     text = str(error).strip()
     if text.startswith("Not equal to tolerance"):
         lines = re.findall(r"M(?:ax|ismatched)[^\n]*", text)

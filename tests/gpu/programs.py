@@ -1,7 +1,7 @@
 """Programs on a device: memory, streams, devices, times, exchange with other libraries, and errors.
 
-A program asserts what it expects. It may return a text: what it measured. One that needs a device, or a package, says
-so where there is none.
+A program asserts its results. It may return a text about its measurements. A program that needs a device, or a package,
+is marked.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ PROGRAMS: dict[str, Program] = {}
 
 
 def program(*packages: str, needs_device: bool = False) -> Callable[[Any], Any]:
-    """Enter a program into the table."""
+    """Add a program to the table."""
 
     def enter(function: Callable[[], str | None]) -> Callable[[], str | None]:
         PROGRAMS[function.__name__] = Program(function, packages, needs_device)
@@ -44,17 +44,17 @@ def program(*packages: str, needs_device: bool = False) -> Callable[[Any], Any]:
 
 
 def names() -> list[str]:
-    """The pieces."""
+    """The names of the pieces."""
     return [f"program/{name}" for name in PROGRAMS]
 
 
 def text_of(name: str) -> str:
-    """What a program does, in a sentence."""
+    """A program's docstring."""
     return (PROGRAMS[name.split("/")[1]].function.__doc__ or "").strip()
 
 
 def run(name: str) -> dict[str, Any]:
-    """One piece: the outcome, and why."""
+    """Run one piece; its outcome, and the reason."""
     program = PROGRAMS[name.split("/")[1]]
     missing = [package for package in program.packages if importlib.util.find_spec(package) is None]
     if missing:
@@ -76,7 +76,7 @@ def is_dry() -> bool:
 
 
 def on_both(function: Callable[..., Any], *arrays: Any) -> None:
-    """Results and gradients of a function on the device are those on the host."""
+    """A function's results and gradients on the device are those on the host."""
     results = []
     for device in ("cpu", "cuda"):
         leaves = [adjoint.tensor(array, device=device, requires_grad=True) for array in arrays]
@@ -113,7 +113,7 @@ IN_PLACE: dict[str, Callable[[Any], Any]] = {
 
 @program()
 def views_and_writes_in_place() -> str:
-    """Writes through views of many kinds, with their gradients."""
+    """Writes through many kinds of views, with their gradients."""
     start = RNG.normal(size=(4, 6))
     for name, write in IN_PLACE.items():
 
@@ -131,7 +131,7 @@ def views_and_writes_in_place() -> str:
 
 @program()
 def saved_values_that_change() -> None:
-    """A saved value that was written to is an error in the backward pass."""
+    """If a saved value was modified, the backward pass raises an error."""
     x = adjoint.ones(3, device="cuda", requires_grad=True)
     y = x.exp()
     z = y * y
@@ -142,7 +142,7 @@ def saved_values_that_change() -> None:
 
 @program()
 def training_step() -> None:
-    """A network of two layers: loss and gradients are the host's."""
+    """Loss and gradients of a network of two layers are the host's."""
 
     def loss(x: Any, first: Any, second: Any) -> Any:
         return adjoint.nn.functional.log_softmax((x @ first).tanh() @ second, 1).square().mean()
@@ -152,7 +152,7 @@ def training_step() -> None:
 
 @program()
 def optimizer_steps() -> None:
-    """Twenty steps of Adam end where they end on the host."""
+    """Twenty steps of Adam have the host's result."""
     data, targets = RNG.normal(size=(32, 5)), RNG.normal(size=(32, 2))
     ends = []
     for device in ("cpu", "cuda"):
@@ -186,7 +186,7 @@ def higher_orders() -> None:
 
 @program()
 def random_numbers() -> None:
-    """The numbers of a seed are the host's."""
+    """A seed gives the host's numbers."""
     for make in (adjoint.rand, adjoint.randn):
         adjoint.manual_seed(3)
         host = make(100)
@@ -199,7 +199,7 @@ def random_numbers() -> None:
 
 @program()
 def stream_for_both_passes() -> None:
-    """Forward and backward pass on a stream of their own."""
+    """The forward and the backward pass run on one stream that is not the default."""
     stream = adjoint.cuda.Stream()
     with adjoint.cuda.stream(stream):
         x = adjoint.full((1 << 20,), 0.5, device="cuda", requires_grad=True)
@@ -211,7 +211,7 @@ def stream_for_both_passes() -> None:
 
 @program()
 def streams_side_by_side() -> None:
-    """Four streams at work; each waits for the first one's values."""
+    """Four streams run at once. Each waits for the values of the first."""
     x = adjoint.full((1 << 20,), 0.5, device="cuda")
     first = adjoint.cuda.current_stream()
     ready = first.record_event()
@@ -232,7 +232,7 @@ def streams_side_by_side() -> None:
 
 @program()
 def backward_on_the_current_stream() -> None:
-    """A graph of one stream, with its backward pass on another that waits for it."""
+    """A graph of one stream has its backward pass on another stream, which waits for the first."""
     first, second = adjoint.cuda.Stream(), adjoint.cuda.Stream()
     with adjoint.cuda.stream(first):
         x = adjoint.full((1 << 20,), 0.25, device="cuda", requires_grad=True)
@@ -261,7 +261,7 @@ def events_measure() -> str:
 
 @program(needs_device=True)
 def work_does_not_wait() -> str:
-    """A call returns before the device has done its work."""
+    """A call returns before the device has finished."""
     a = adjoint.ones(8192, 8192, device="cuda")
     a @ a
     adjoint.cuda.synchronize()
@@ -276,7 +276,7 @@ def work_does_not_wait() -> str:
 
 @program(needs_device=True)
 def captured_step() -> str:
-    """A step, forward and backward, as a CUDA graph: launched with new values it gives their gradients."""
+    """A step, forward and backward, is captured as a CUDA graph. A launch with new values gives their gradients."""
     x = adjoint.full((1 << 20,), 0.5, device="cuda", requires_grad=True)
 
     def step() -> Any:
@@ -308,7 +308,7 @@ def captured_step() -> str:
 
 @program(needs_device=True)
 def capture_of_a_product_of_matrices() -> str:
-    """CuPy refuses to capture cuBLAS: the error comes through, and the device works on."""
+    """CuPy cannot capture cuBLAS. Its error reaches the caller, and the device still works."""
     a = adjoint.ones(8, 8, device="cuda")
     a @ a
     adjoint.cuda.synchronize()
@@ -327,7 +327,7 @@ def capture_of_a_product_of_matrices() -> str:
 
 @program(needs_device=True)
 def memory_pool() -> None:
-    """The bytes in use follow the tensors, and idle memory is given back."""
+    """The number of used bytes follows the tensors, and idle memory is returned."""
     adjoint.cuda.empty_cache()
     before = adjoint.cuda.memory_allocated()
     x = adjoint.empty(1 << 24, device="cuda")
@@ -340,7 +340,7 @@ def memory_pool() -> None:
 
 @program(needs_device=True)
 def memory_of_steps() -> str:
-    """Steps leave no memory in use: after the fiftieth as much as after the fifth."""
+    """Steps leave no memory in use: the amount is the same after the fifth and the fiftieth step."""
     w = adjoint.ones(1 << 20, device="cuda", requires_grad=True)
     amounts = []
     for _ in range(50):
@@ -353,7 +353,7 @@ def memory_of_steps() -> str:
 
 @program()
 def save_on_cpu() -> None:
-    """Saved values lie in main memory, pinned too, and gradients are the same."""
+    """Saved values are in main memory, also in pinned memory, and gradients are the same."""
     for pin_memory in (False, True):
         x = adjoint.tensor([1.0, 2.0], device="cuda", requires_grad=True)
         with adjoint.autograd.graph.save_on_cpu(pin_memory=pin_memory):
@@ -365,7 +365,7 @@ def save_on_cpu() -> None:
 
 @program(needs_device=True)
 def save_on_cpu_frees_the_device() -> str:
-    """Values that are saved in main memory take none of the device's."""
+    """Values that are saved in main memory use no memory of the device."""
     amounts = {}
     for name, block in (
         ("device", adjoint.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t)),
@@ -384,7 +384,7 @@ def save_on_cpu_frees_the_device() -> str:
 
 @program()
 def pinned_memory() -> None:
-    """Pinned tensors have their values and come to the device."""
+    """Pinned tensors keep their values and can be copied to the device."""
     x = adjoint.arange(10.0).pin_memory()
     assert x.is_pinned() and x.tolist() == list(range(10))
     assert x.to("cuda", non_blocking=True).sum().item() == 45
@@ -395,16 +395,16 @@ def pinned_memory() -> None:
 
 
 def chain(x: Any, w: Any) -> Any:
-    """Elementwise steps, rows, a product and reductions."""
+    """Elementwise steps, reductions along rows, a matrix product and sums."""
     y = (x * 1.5 + w[0]).tanh().sigmoid() - x.logsumexp(1, keepdim=True)
     return ((y @ w) ** 2).mean() + adjoint.softmax(y, 1).amax(0).sum() + x[:, 1:].abs().log1p().sum()
 
 
 def as_it_is_and_compiled(function: Callable[..., Any], shapes: Any, rtol: float) -> int:
-    """Values and gradients of a function are those of its replays; returns the number of recordings."""
+    """Compare a function with its replays: values and gradients. Returns the number of recordings."""
     compiled = adjoint.compile(function, fullgraph=True)
     for shape in shapes:
-        for _ in range(3):  # recorded, replayed, replayed
+        for _ in range(3):  # the first call is recorded, and two are replayed
             leaves = [adjoint.tensor(RNG.normal(size=n), device="cuda", requires_grad=True) for n in shape]
             results = []
             for run in (function, compiled):
@@ -440,7 +440,7 @@ def compiled_functions_of_views() -> None:
 
 @program()
 def compiled_steps_of_training() -> str:
-    """Whole steps that write parameters in place, compiled beside as they are: ten steps of each."""
+    """Ten whole steps that write parameters in place are the same compiled and eagerly."""
     results = []
     for step_of in (lambda step: step, adjoint.compile):
         rng = np.random.default_rng(3)
@@ -467,7 +467,7 @@ def compiled_steps_of_training() -> str:
 
 @program()
 def compiled_functions_in_one_kernel() -> str:
-    """A chain of elementwise steps on one shape is one kernel, also where it reads many arrays."""
+    """A chain of elementwise steps on one shape is one kernel, even if it reads many arrays."""
     compiled = adjoint.compile(lambda *parts: sum([part.sin() * k for k, part in enumerate(parts)], start=parts[0]))
     counts = []
     for n in (3, 40):
@@ -483,7 +483,7 @@ def compiled_functions_in_one_kernel() -> str:
 
 @program(needs_device=True)
 def compiled_functions_as_graphs() -> None:
-    """A replay without checks, products and random numbers is captured as a CUDA graph, forward and backward."""
+    """A replay without checks, products and random numbers can be captured as a CUDA graph, forward and backward."""
     x = adjoint.tensor(RNG.normal(size=1000), device="cuda", requires_grad=True)
     compiled = adjoint.compile(lambda x: (x.tanh() * 2 + x.exp()).sum())
 
@@ -507,7 +507,7 @@ def compiled_functions_as_graphs() -> None:
 
 @program(needs_device=True)
 def compiled_functions_on_streams() -> None:
-    """Replays on several streams at once keep their values apart."""
+    """Replays on several streams at once do not mix their values."""
     compiled = adjoint.compile(lambda x: (x * 1.01 + 1).tanh().cumsum(0).sin())
     x = adjoint.ones(1 << 20, dtype=adjoint.float64, device="cuda")
     expected = [(x * k * 1.01 + 1).tanh().cumsum(0).sin().cpu().numpy() for k in range(4)]
@@ -546,7 +546,7 @@ def devices() -> str:
 
 @program(needs_device=True)
 def two_devices() -> str | None:
-    """Tensors of two devices; only where there are two."""
+    """Tensors of two devices. The program needs two of them."""
     if adjoint.cuda.device_count() < 2:
         return "there is one device"
     x = adjoint.ones(3, device="cuda:1", requires_grad=True)
@@ -557,7 +557,7 @@ def two_devices() -> str | None:
 
 @program()
 def devices_do_not_mix() -> None:
-    """A tensor in main memory and one on the device are an error together."""
+    """An operation on a tensor in main memory and a tensor on the device raises an error."""
     with pytest.raises(RuntimeError, match="found at least two devices"):
         adjoint.ones(3, device="cuda") + adjoint.ones(3)
 
@@ -567,7 +567,7 @@ def devices_do_not_mix() -> None:
 
 @program()
 def profiler_times() -> str:
-    """The profiler's times on the device, by events."""
+    """The profiler measures times on the device by events."""
     x = adjoint.ones(256, 256, device="cuda", requires_grad=True)
     (x @ x).sum().backward()
     with adjoint.autograd.profiler.profile(use_device="cuda") as prof:
@@ -580,7 +580,7 @@ def profiler_times() -> str:
 
 @program("nvtx")
 def ranges_of_nvtx() -> None:
-    """Ranges of NVIDIA's tools around operations and around blocks of the program."""
+    """Ranges for NVIDIA's tools around operations and around blocks of the program."""
     x = adjoint.ones(8, device="cuda", requires_grad=True)
     with adjoint.autograd.profiler.emit_nvtx(), adjoint.cuda.nvtx.range("step"):
         (x * 2).sum().backward()
@@ -593,7 +593,7 @@ def ranges_of_nvtx() -> None:
 
 @program("torch", needs_device=True)
 def dlpack_to_torch() -> None:
-    """A tensor's memory as PyTorch's, without a copy."""
+    """A PyTorch tensor shares a tensor's memory."""
     import torch
 
     x = adjoint.arange(6.0, device="cuda")
@@ -606,7 +606,7 @@ def dlpack_to_torch() -> None:
 
 @program("torch", needs_device=True)
 def dlpack_from_torch() -> None:
-    """PyTorch's memory as a tensor's, without a copy, with gradients."""
+    """A tensor shares a PyTorch tensor's memory, and has gradients."""
     import torch
 
     for exchange in (adjoint.from_dlpack, lambda t: adjoint.from_dlpack(torch.utils.dlpack.to_dlpack(t))):
@@ -620,7 +620,7 @@ def dlpack_from_torch() -> None:
 
 @program()
 def arrays_of_cupy() -> None:
-    """CuPy's arrays as tensors, and tensors' arrays for CuPy, without a copy."""
+    """CuPy's arrays and tensors share memory, in both directions."""
     import cupy
 
     array = cupy.arange(4.0)
@@ -635,7 +635,7 @@ def arrays_of_cupy() -> None:
 
 @program(needs_device=True)
 def out_of_memory() -> str:
-    """Too large a tensor is an OutOfMemoryError, and work goes on."""
+    """A tensor that is too large raises OutOfMemoryError, and later operations work."""
     with pytest.raises(adjoint.cuda.OutOfMemoryError) as raised:
         adjoint.empty(1 << 48, device="cuda")
     assert adjoint.ones(3, device="cuda").sum().item() == 3
@@ -644,7 +644,7 @@ def out_of_memory() -> str:
 
 @program(needs_device=True)
 def out_of_memory_in_a_backward_pass() -> None:
-    """Where memory ends during a backward pass, the error comes through, and the next pass is right."""
+    """If memory ends during a backward pass, the error reaches the caller, and the next pass is right."""
     import cupy
 
     pool = cupy.get_default_memory_pool()
@@ -665,7 +665,7 @@ def out_of_memory_in_a_backward_pass() -> None:
 
 @program(needs_device=True)
 def late_errors() -> str:
-    """A kernel that writes outside of its memory: the error comes when the device is waited for."""
+    """A kernel writes outside of its memory. The error is raised when the program waits for the device."""
     source = """
         import cupy, adjoint
         kernel = cupy.RawKernel('extern "C" __global__ void f(float* x) { x[1ll << 40] = 1; }', "f")

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.skipif(cuda_is_available(), reason="there is a device: 
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder of results, empty."""
+    """An empty folder for results."""
     monkeypatch.setattr(pieces, "KEPT", tmp_path / "kept")
     monkeypatch.setenv("OUT", str(tmp_path / "out"))
     monkeypatch.setenv("PYTHONPATH", f"{pieces.ROOT / 'src'}:{pieces.ROOT / 'tests'}")
@@ -42,7 +42,8 @@ def test_dry_run_in_two_calls(folder: Path, capsys: Any) -> None:
     first = results_of(folder)
     assert {result["outcome"] for result in first.values()} == {experiments.RIGHT} and len(first) == 8
     assert command.main(["--stand-in", "--only", "rule/tan"]) == 0
-    assert results_of(folder)["rule/tanh/float64/value"] == first["rule/tanh/float64/value"]  # it was not run again
+    # the second call does not run the piece again
+    assert results_of(folder)["rule/tanh/float64/value"] == first["rule/tanh/float64/value"]
     assert command.main(["--stand-in", "--only", "program/"]) == 0
     text = (folder / "dry-test-gpu.md").read_text()
     assert "**no device was there**" in text and "| second | 4 |" in text and "it needs a device" in text

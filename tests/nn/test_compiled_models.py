@@ -13,7 +13,7 @@ from adjoint.testing import assert_close
 
 
 def plain_and_compiled(in_place=False):
-    """Two equal models with a batch norm, one of them compiled."""
+    """Two equal models with a batch norm. One of them is compiled."""
     adjoint.manual_seed(3)
     plain = nn.Sequential(nn.Linear(2, 4), nn.BatchNorm1d(4), nn.Tanh(), nn.Linear(4, 1))
     other = copy.deepcopy(plain)

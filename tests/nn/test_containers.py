@@ -1,4 +1,4 @@
-"""Containers: rows, lists and dictionaries of modules and of parameters."""
+"""Containers: sequences, lists and dictionaries of modules and of parameters."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_list_of_parameters():
 
 def test_dictionary_of_parameters():
     values = nn.ParameterDict({"b": o(2), "a": 3})
-    # plain dictionaries are taken in the order of keys, ordered ones in theirs
+    # plain dictionaries are ordered by keys, ordered ones keep their order
     assert list(values) == ["a", "b"] and list(nn.ParameterDict(OrderedDict(b=o(1), a=o(1)))) == ["b", "a"]
     assert values.get("z", 4) == 4 and values.setdefault("c", o(3)).shape == (3,) and len(values.values()) == 3
     other = values | {"d": 1}

@@ -1,4 +1,4 @@
-"""Layers and losses: their texts, their state, what they pass on, and bad arguments."""
+"""Layers and losses: their texts, their state, their results, and wrong arguments."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_text(expression):
     assert repr(eval(expression)) == TEXTS[expression]
 
 
-#: Layers with an input, and the function that they are.
+#: Layers with an input, and the function that computes the same.
 FUNCTIONS = {
     "nn.LeakyReLU(0.2)": lambda x: F.leaky_relu(x, 0.2),
     "nn.Softplus(2.0, 5.0)": lambda x: F.softplus(x, 2.0, 5.0),
@@ -113,7 +113,7 @@ x, y, classes = (
     adjoint.tensor([0, 1]),
 )
 signs = adjoint.tensor([1.0, -1.0])
-#: Losses with their arguments, and the functions that they are.
+#: Losses with their arguments, and the function that computes the same.
 LOSSES = {
     "nn.L1Loss(reduction='sum')(x, y)": lambda: F.l1_loss(x, y, reduction="sum"),
     "nn.SmoothL1Loss(beta=0.5)(x, y)": lambda: F.smooth_l1_loss(x, y, beta=0.5),
@@ -238,9 +238,9 @@ def test_bad_arguments(expression):
     assert str(caught.value) == BAD[expression]
 
 
-# first values --------------------------------------------------------------------------------------------------------
+# initial values ------------------------------------------------------------------------------------------------------
 
-#: A layer, one of its parameters, and the bound of the even distribution that it begins with.
+#: A layer, one of its parameters, and the bound of its uniform initial distribution.
 BOUNDS = {
     "nn.Linear(100, 200)": ("weight", 0.1),
     "nn.Bilinear(64, 10, 20)": ("weight", 0.125),
@@ -384,7 +384,7 @@ def test_masks_of_transformers():
     batch = adjoint.randn(2, 5, 4)
     mask = nn.Transformer.generate_square_subsequent_mask(5)
     causal = model(batch, mask)
-    # what comes later makes no difference
+    # later steps do not matter
     later = batch.clone()
     later[:, 3:] = 7.0
     assert bool(adjoint.allclose(model(later, mask)[:, :3], causal[:, :3], atol=1e-5))

@@ -77,7 +77,7 @@ def test_attributes_change_their_kind():
 
 
 def late(assign):
-    """The error of a class that assigns before the constructor of Module has run."""
+    """The error of a class that assigns before it calls the constructor of Module."""
     early = type("Early", (nn.Module,), {"__init__": assign})
     return raised(AttributeError, early)
 
@@ -363,7 +363,7 @@ def test_full_backward_hooks_without_inputs_that_require_grad():
 
 
 class Applied(nn.Module):
-    """A module of one function."""
+    """A module that applies a function."""
 
     def __init__(self, function):
         super().__init__()
@@ -374,7 +374,7 @@ class Applied(nn.Module):
 
 
 def with_backward_hook(function):
-    """A module of a function, and the list of what its full backward hook saw."""
+    """A module of a function, and the list of the values that its full backward hook got."""
     model, records = Applied(function), []
     model.register_full_backward_hook(
         lambda _, grads, cotangents: records.append(

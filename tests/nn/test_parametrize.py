@@ -1,4 +1,4 @@
-"""Tensors of modules that are functions of others."""
+"""Parameters that are functions of other tensors."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def test_sequences_that_are_not_set(returned, message):
     values.append(returned)
     with pytest.raises(ValueError, match=message):
         module.weight = ONE
-    assert module.weight.tolist() == [[2, 2], [2, 2]]  # nothing was written
+    assert module.weight.tolist() == [[2, 2], [2, 2]]  # the value is unchanged
 
 
 def test_a_second_parametrization_leaves_the_originals():

@@ -1,4 +1,4 @@
-"""Training programs reach the losses that PyTorch reaches from the same first values (data/training.json)."""
+"""Training programs reach PyTorch's losses from the same initial values (data/training.json)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from benchmarks.training.programs import PROGRAMS, losses
 
 import adjoint
 
-#: Written by `python -m benchmarks.training --losses tests/data/training.json`.
+#: `python -m benchmarks.training --losses tests/data/training.json` writes the file.
 EXPECTED = json.loads((Path(__file__).parents[1] / "data" / "training.json").read_text())
 
 
@@ -20,6 +20,6 @@ EXPECTED = json.loads((Path(__file__).parents[1] / "data" / "training.json").rea
 def test_losses_are_those_of_torch(name):
     values = losses(adjoint, name)
     np.testing.assert_allclose(values, EXPECTED[name], rtol=2e-3)
-    # rounding has not grown yet
+    # rounding errors are still small
     np.testing.assert_allclose(values[:10], EXPECTED[name][:10], rtol=2e-5)
     assert values[-1] < values[0]

@@ -1,4 +1,4 @@
-"""Steps by loops in C and by the formulas on whole arrays: the same to the last bit."""
+"""Optimizer steps by C loops and by formulas on whole arrays have the same bits."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def stepped(optimizer: Any, options: Any, dtype: Any, layout: str) -> list[np.nd
     for _ in range(3):
         for parameter in parameters:
             parameter.grad = random_tensor(parameter.shape)
-        # a gradient that is repeated, and one that has NaN and infinite elements
+        # a gradient that repeats its elements, and one with NaN and infinite elements
         parameters[0].grad = adjoint.from_numpy(np.ones(1, dtype)).expand(16, 16)
         parameters[2].grad[:2] = adjoint.tensor([np.nan, np.inf])
         instance.step()

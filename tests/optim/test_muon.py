@@ -1,4 +1,4 @@
-"""Muon against its formula in NumPy, and its errors."""
+"""Muon's steps agree with its formula in NumPy. Wrong arguments raise errors."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_steps_are_those_of_the_formula(shape, scale, nesterov):
     np.testing.assert_allclose(w.detach().numpy(), expected, rtol=1e-10)
 
 
-# what PyTorch 2.13 says
+# the message of PyTorch 2.13
 WRONG: dict[str, dict[str, Any]] = {
     "Learning rate should be >= 0 but is: -1.0": {"lr": -1.0},
     "momentum should be >= 0 but is: -1": {"momentum": -1},

@@ -1,4 +1,4 @@
-"""Schedules of learning rates against their closed forms; means of parameters."""
+"""Schedules of learning rates against their closed forms; averages of parameters."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def cosine(epoch, length):
     return (1 + math.cos(math.pi * epoch / length)) / 2
 
 
-#: The schedule, and the rate of each epoch.
+#: The schedule, and the learning rate of each epoch.
 CASES = {
     "StepLR": (lambda o: kinds.StepLR(o, 3, 0.5), lambda e: 0.5 ** (e // 3)),
     "MultiStepLR": (lambda o: kinds.MultiStepLR(o, [2, 5, 5]), lambda e: 0.1 ** ((e >= 2) + 2 * (e >= 5))),

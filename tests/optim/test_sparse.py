@@ -1,4 +1,4 @@
-"""Optimizers with sparse gradients: steps on the elements that have values, and refusals in torch's words."""
+"""Optimizers with sparse gradients: steps on the elements that have values, and torch's errors."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_sparse_adam() -> None:
         adam.zero_grad()
         loss(w, rows).backward()
         adam.step()
-    # the values of PyTorch 2.13
+    # values of PyTorch 2.13
     expected = adjoint.tensor([0.0, -0.12821, -0.04643, 0.0, 0.0, -0.05985])
     assert adjoint.allclose(w.detach()[:6, 0], expected, atol=1e-5)
     assert sorted(adam.state[w]) == ["exp_avg", "exp_avg_sq", "step"]

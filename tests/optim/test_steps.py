@@ -1,4 +1,4 @@
-"""Steps of optimizers against plain twins: the formulas of the papers, written once more for one array."""
+"""Steps of optimizers against reference steps: the formulas of the papers for a single array."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def asgd(p, g, s, t, lr):
     return p
 
 
-#: The optimizer, its options, and the twin.
+#: The optimizer, its options, and the reference step.
 CASES = {
     "SGD": ("SGD", {"momentum": 0.9, "dampening": 0.2, "weight_decay": 0.1}, sgd),
     "SGD, Nesterov": ("SGD", {"momentum": 0.9, "nesterov": True}, nesterov),
@@ -114,7 +114,7 @@ CASES = {
     "Rprop": ("Rprop", {}, rprop),
     "ASGD": ("ASGD", {"lambd": 0.01, "t0": 10}, asgd),
 }
-#: Small parameters, one that is as large as several tiles, one that lies in memory in another order.
+#: Small parameters, a parameter as large as several tiles, and a parameter with another memory order.
 SHAPES = [(3, 4), (5,), (), (2, 3, 4), (200, 200)]
 
 
@@ -136,13 +136,13 @@ def test_fifty_steps(name, options, twin):
     counts = [0] * len(params)
     for t in range(50):
         for k, p in enumerate(params):
-            # one parameter has no gradient now and then
+            # one parameter sometimes has no gradient
             p.grad = None if k == 1 and t % 3 == 0 else adjoint.from_numpy(np.array(gradient(p.detach().numpy(), k, t)))
             if p.grad is not None:
                 counts[k] += 1
                 values[k] = twin(values[k], gradient(values[k], k, t), states[k], counts[k], 0.01)
         optimizer.step()
-    # numbers of the state are in single precision, as in torch
+    # the numbers of the state are in single precision, as in torch
     rtol = 1e-5 if name in ("NAdam", "ASGD") else 1e-9
     for p, value in zip(params, values, strict=True):
         np.testing.assert_allclose(p.detach().numpy(), value, rtol=rtol, atol=rtol / 1000)

@@ -1,4 +1,4 @@
-"""Forms as kernels of a device, without one: their bodies compiled for the host, and by NVRTC where it is installed."""
+"""Forms as kernels of a device, without a device: their bodies are compiled for the host, and by NVRTC if available."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ compiled_for_the_host = pytest.mark.skipif(COMPILER is None, reason="no compiler
 
 
 def forms_of(problem: Problem, dtype: Any) -> Iterator[tuple[Any, list[Any]]]:
-    """The kernel of a rule and its formulas as functions of arrays, with arrays in a type."""
+    """The kernel of a rule and its formulas as functions of arrays, with arrays of a type."""
     rule = problem.rule
     names = [n for n in rule.inputs + rule.constants if isinstance(problem.values[n], np.ndarray)]
     arguments = [np.asarray(problem.values[n], order="C") for n in names]
@@ -47,7 +47,7 @@ RNG = np.random.default_rng(0)
 
 
 def rule_cases() -> Iterator[Case]:
-    """The forms of all rules on elements that have a body."""
+    """The forms of all elementwise rules that have a body."""
     for rule in TABLE.values():
         if rule.kind != "elementwise" or rule.outputs is not None or "float64" not in kinds_of(rule):
             continue
@@ -79,9 +79,9 @@ def test_bodies_give_numpys_values(cases: list[Case], tmp_path: Path) -> None:
     assert not differences(cases, tmp_path)
 
 
-#: Operands at which comparisons, signs and roundings show what they do.
+#: Operands for which comparisons, signs and roundings differ.
 SPECIAL = np.array([0.0, -0.0, 1.0, -1.5, 2.5, np.inf, -np.inf, np.nan, 0.25])
-#: Functions whose results at infinities and zeros C leaves open, or that NumPy warns of.
+#: Functions whose results at infinities and zeros are undefined in C, or give NumPy's warnings.
 UNARY = [
     "negative", "absolute", "sign", "isnan", "isfinite", "isinf", "signbit", "floor", "ceil", "trunc", "rint", "square",
     "reciprocal", "exp", "log", "sqrt", "tanh", "cbrt", "log1p", "expm1", "deg2rad", "rad2deg", "arctan", "arcsinh",
@@ -110,7 +110,7 @@ def test_nvrtc_compiles_the_bodies(cases: list[Case]) -> None:
     assert ".entry" in nvrtc.compile_to_ptx(text)
 
 
-# what has no body -----------------------------------------------------------------------------------------------------
+# forms without a body -------------------------------------------------------------------------------------------------
 
 
 def test_what_has_no_body() -> None:
@@ -146,7 +146,7 @@ def test_literals(number: float, dtype: str) -> None:
     assert (cuda_source.literal(True, BOOL), cuda_source.literal(False, BOOL)) == ("true", "false")
 
 
-# on the stand-in ------------------------------------------------------------------------------------------------------
+# kernels on the stand-in ----------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -168,7 +168,7 @@ def test_formulas_are_one_kernel(cupy: Any) -> None:
     assert all("out0 = " in kernel.operation for kernel in stand_in_cupy.KERNELS)
     n = len(stand_in_cupy.KERNELS)
     adjoint.nn.functional.gelu(x.tanh()).sum().backward()
-    assert len(stand_in_cupy.KERNELS) == n  # compiled once
+    assert len(stand_in_cupy.KERNELS) == n  # each kernel is compiled once
 
 
 def test_kernels_are_forgotten_with_all_caches(cupy: Any) -> None:

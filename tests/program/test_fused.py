@@ -1,4 +1,4 @@
-"""Functions on large arrays that run as programs: the same results as from the functions themselves."""
+"""Functions on large arrays run as programs, with the results of the functions."""
 
 import threading
 import warnings
@@ -38,7 +38,7 @@ def run(function: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def bent(x: Any, y: Any) -> Any:
-    """Several steps, one of them a selection, and intermediate values that are modified."""
+    """Several steps with a selection and modified intermediate values."""
     t = np.where(x > y, x * y, 2 - abs(x))
     t += (y > 0).astype(x.dtype)
     t *= 0.5
@@ -63,7 +63,7 @@ FUNCTIONS = [bent, normalized, soft, total]
 
 
 def compare(function: Callable[..., Any], *arguments: Any, exactly: bool = True) -> bool:
-    """Assert that a program gives what the function gives; True if there is a program for these arguments."""
+    """Assert that a program gives the function's result. Returns True if these arguments have a program."""
     expected = function(*arguments)
     fused = Fused(function)
     results = fused.attempt(list(arguments), False)
@@ -73,7 +73,7 @@ def compare(function: Callable[..., Any], *arguments: Any, exactly: bool = True)
         if exactly:
             np.testing.assert_array_equal(a, b)
         else:
-            # sums of all elements, and of the rows of arrays that are not dense, are added up in another order
+            # sums of all elements, and sums of rows of arrays with gaps, have another order of additions
             np.testing.assert_allclose(a, b, rtol=5e-5, atol=float(np.abs(b).max()) * 4 * np.finfo(a.dtype).eps)
     return results is not None
 
@@ -155,7 +155,7 @@ def test_numpy_tells_of_what_it_would_tell() -> None:
         warnings.simplefilter("error")
         assert run(inverse, x)[7, 11] == np.inf
     x[7, 11] = 1
-    run(inverse, x)  # nothing is left behind
+    run(inverse, x)  # no state is left
 
 
 def test_results_are_memory_of_their_own() -> None:
@@ -369,7 +369,7 @@ def test_results_that_are_not_there() -> None:
 
 
 def select(x: Any, y: Any) -> Any:
-    """A selection, and a conversion, of one number for each column."""
+    """A selection and a conversion of one number for each column."""
     return x * np.where(y > 0.5, y, 2.0) + (y > 0.7).astype(x.dtype) * x
 
 

@@ -1,4 +1,4 @@
-"""Elementwise programs on arrays of every layout: NumPy's results to the last bit, or left to NumPy."""
+"""Elementwise programs on arrays of every layout give NumPy's bits, or no result."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from adjoint.program.fused import Fused
 pytestmark = pytest.mark.skipif(not machine.compiled, reason="the machine is compiled")
 rng = np.random.default_rng(7)
 
-#: Less than a tile, several tiles and a part of one.
+#: Sizes of less than a tile, and of several tiles and a part of one.
 SHAPES = [(), (1,), (7,), (3, 5), (2, 3, 4), (1300,), (5000,), (2, 40_000), (0,), (4, 0)]
 
 
@@ -37,7 +37,7 @@ def test_program_equals_numpy(shape: tuple[int, ...], kind: str) -> None:
 
 
 def layouts(x: np.ndarray) -> list[np.ndarray]:
-    """Arrays that broadcast with x or lie as x does not."""
+    """Arrays that broadcast with x, or have other layouts than x."""
     wide = rng.normal(size=(2, *[2 * n for n in x.shape]))
     return [
         x.copy(), x[:1], x[:, :1], x[0], x[0, 0], x[..., :1],
@@ -49,7 +49,7 @@ def layouts(x: np.ndarray) -> list[np.ndarray]:
 
 @pytest.mark.parametrize("shape", [(4, 6, 5), (30, 1, 700), (300, 70, 3), (1, 5, 2), (3, 4000, 1)])
 def test_layouts_are_those_of_numpy(shape: tuple[int, ...]) -> None:
-    """Every pair of layouts: a program's result has NumPy's values and strides."""
+    """A program's result has NumPy's values and strides, for every pair of layouts."""
     x = rng.normal(size=shape)
     n_programs = 0
     for first in layouts(x):
@@ -143,7 +143,7 @@ def by_a_number(x: Any, y: Any) -> Any:
 @pytest.mark.parametrize("shape", [(7,), (5000,), (300, 70)])
 @pytest.mark.parametrize("kind", ["f4", "f8"])
 def test_what_is_one_number_is_computed_once(shape: tuple[int, ...], kind: str) -> None:
-    """Between arrays of elements and of one element, also where a later program run finds other layouts."""
+    """Some operands have one element and others many. A later run of the program may get other layouts."""
     x, number = rng.normal(size=shape).astype(kind), np.array(2.5, kind)
     fused = Fused(by_a_number, ())
     for first, second in ((x, number), (x, np.abs(x)), (number, np.abs(x)), (x[:1], number), (x, number)):

@@ -58,7 +58,7 @@ def test_forms_compare_and_pickle() -> None:
 
 
 def test_forms_of_all_ufuncs_pickle(monkeypatch: pytest.MonkeyPatch) -> None:
-    # pickle would look through the modules that are loaded, and some of them warn
+    # pickle would search all modules, and some of them warn
     names: list[str] = []
     other = types.ModuleType("other")
     other.__getattr__ = names.append  # type: ignore[method-assign]
@@ -73,7 +73,8 @@ def test_forms_of_all_ufuncs_pickle(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("function", "names"),
     [
-        (lambda x: x * 1 + 0, ["multiply", "add"]),  # an input is multiplied: a result is memory of its own
+        # the result is not the input's memory, since the multiplication stays
+        (lambda x: x * 1 + 0, ["multiply", "add"]),
         (lambda x: np.tanh(x) * 1, ["tanh"]),
         (lambda x: np.tanh(x) / 1 + np.tanh(x), ["tanh", "add"]),
         (lambda x: (np.sinh(x), np.cosh(x))[0], ["sinh"]),
@@ -170,7 +171,7 @@ def test_types() -> None:
             trace(lambda x: x, [array])
     with pytest.raises(Untraceable, match="operands of the types d, f"):
         trace(lambda x, y: x * y, [x, x.astype("f4")])
-    # NumPy's numbers have a type that counts
+    # NumPy's numbers have a dtype, which promotion uses
     with pytest.raises(Untraceable, match="operands of the types d, f"):
         trace(lambda x: x * np.float64(1.5), [x.astype("f4")])
     form = form_of(lambda x: np.astype(x > 0, np.float64) * x, x)
@@ -211,7 +212,7 @@ ELEMENTWISE = [r for r in TABLE.values() if r.kind == "elementwise" and r.has_de
 
 
 def test_most_elementwise_kernels_are_traced() -> None:
-    """Kernels with their default arguments. The others say why not: none by an error of its own."""
+    """Kernels with their default arguments. The others raise the error of the tracer, with a reason."""
     reasons = {}
     for rule in ELEMENTWISE:
         arguments = [np.ones(3) if p.name in rule.inputs else p.default for p in rule.parameters]

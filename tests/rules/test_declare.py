@@ -1,4 +1,4 @@
-"""The declaration of rules: saved values, kinds, names, errors."""
+"""Declarations of rules: saved values, kinds, names, errors."""
 
 import re
 from collections.abc import Iterator
@@ -39,7 +39,7 @@ def saved_by(name: str, mask: int, is_complex: bool = False) -> tuple[str, ...]:
     return operations[name].plan(mask, is_complex).names
 
 
-# what is saved ------------------------------------------------------------------------------------------------------
+# saved values -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,8 @@ def test_a_vjp_alone_gives_a_tangent_too() -> None:
 
     operation = Operation(kernel)
     x, t = (adjoint.tensor(values, dtype=adjoint.float64) for values in ([0.0, 1.0], [2.0, 3.0]))
-    assert operation.fast  # calls of plain tensors have a quick way, which takes declared jvps alone
+    # plain tensors have a fast path, which uses only declared jvps
+    assert operation.fast
     with forward_ad.dual_level():
         y, tangent = forward_ad.unpack_dual(operation(forward_ad.make_dual(x, t)))
     np.testing.assert_array_equal(tangent.numpy(), (t * y).numpy())
@@ -370,4 +371,4 @@ def test_an_empty_batch_that_runs_one_by_one() -> None:
     result, dim = derive.batch(rule, NUMPY, values, {"input": 0}, on_loop=pytest.fail)
     assert (result.shape, dim) == ((0,), 0)
     with pytest.raises(ValueError, match="tensordot runs a batch one by one, and the batch is empty"):
-        derive.batch(rule, NUMPY, {**values, "other": np.ones(4)}, {"input": 0})  # no member could be run
+        derive.batch(rule, NUMPY, {**values, "other": np.ones(4)}, {"input": 0})  # no member can run

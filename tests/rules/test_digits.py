@@ -1,4 +1,4 @@
-"""Slopes and values that keep their digits near poles, and that do not overflow."""
+"""Slopes and values keep their digits near poles, and do not overflow."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_slopes(name: str, arguments: tuple[float, ...], expected: tuple[float, 
 
 
 def erfcx(x: Any) -> Any:
-    # mpmath's exponential of 1e400 is a number
+    # mpmath's exponential of 1e400 is finite
     return mp.exp(x * x) * mp.erfc(x) if x < 1e4 else (1 - 1 / (2 * x * x) + 3 / (4 * x**4)) / (x * mp.sqrt(mp.pi))
 
 
@@ -67,7 +67,8 @@ def j1_slope(x: Any) -> Any:
     return mp.diff(lambda t: (mp.sin(t) / t - mp.cos(t)) / t, x)
 
 
-#: Functions whose slopes cancel if they are taken of the values: operation, keywords, arguments, and mpmath's slope.
+#: Functions whose slopes would cancel if they were computed from the values: operation, keywords, arguments, mpmath's
+#: slope.
 DIFFERENCES: list[tuple[str, dict[str, Any], tuple[float, ...], Any]] = [
     ("special_erfcx", {}, (1.9, 2.1, 30.0, 1e10, 1e200), lambda x: 2 * x * erfcx(x) - 2 / mp.sqrt(mp.pi)),
     ("normal_hazard", {}, (-2.5, -3.0, -40.0, -1e10), lambda x: -hazard(x) * (x + hazard(x))),
@@ -97,7 +98,7 @@ def test_slopes_that_are_differences(name: str, keywords: dict[str, Any], points
     assert slopes.tolist() == pytest.approx(expected, rel=64 * 2.0**-52, abs=1e-320)
 
 
-#: Derivatives of inverse functions by roots that have the right branch.
+#: Derivatives of inverse functions, as expressions of roots with the right branch.
 INVERSES: dict[str, Any] = {
     "asin": lambda z: 1 / (mp.sqrt(1 - z) * mp.sqrt(1 + z)),
     "acos": lambda z: -1 / (mp.sqrt(1 - z) * mp.sqrt(1 + z)),
@@ -106,7 +107,8 @@ INVERSES: dict[str, Any] = {
     "acosh": lambda z: 1 / (mp.sqrt(z - 1) * mp.sqrt(z + 1)),
     "atanh": lambda z: 1 / ((1 - z) * (1 + z)),
 }
-#: Points on both sides of all cuts, and elsewhere. Zeros have signs, which a sum of a complex number would lose.
+#: Points on both sides of all cuts, and other points. The signs of zeros matter, and a sum of complex numbers would
+#: lose them.
 SIDES = [complex(x, y) for x, y in ((8.0, 0.0), (0.0, 8.0), (0.5, 2.0)) for x in (x, -x) for y in (y, -y)]
 
 

@@ -1,6 +1,6 @@
 """Results have the same layout in the compiled and in the plain form, for all layouts of the inputs.
 
-`python test_layouts.py` prints the strides of the results of all rules, as JSON.
+`python test_layouts.py` prints the strides of all rules' results as JSON.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ specification = importlib.util.spec_from_file_location("table", Path(__file__).w
 table = importlib.util.module_from_spec(specification)
 specification.loader.exec_module(table)
 
-#: Ways in which the axes of an array lie: the outermost first, the innermost first, the last two exchanged.
+#: Layouts of an array: the first axis outermost, the last axis outermost, the last two axes exchanged.
 LAYOUTS = {
     "rows": np.ascontiguousarray,
     "columns": lambda array: np.array(array, order="F"),
@@ -36,7 +36,7 @@ KINDS = ("float64", "complex128")
 
 
 def layouts_of(rule: Any, problem: Any, layout: str) -> Any:
-    """Of each result of a rule the strides of its axes that have several elements; the words of a view that refuses."""
+    """For each result, the strides of its axes with several elements; the message if a view is refused."""
     laid = {p: LAYOUTS[layout](problem.at(p)) for p in problem.places if problem.at(p).ndim > 1}
     values = problem.put(laid)
     wrapped = problem.put({p: new_tensor(problem.at(p, values)) for p in table.places(rule, values)})
@@ -53,7 +53,7 @@ def layouts_of(rule: Any, problem: Any, layout: str) -> Any:
 
 
 def strides() -> dict[str, Any]:
-    """What the samples of all rules show, by rule, kind and layout."""
+    """The layouts of the samples of all rules, by rule, kind and layout."""
     return {
         f"{rule.name} {kind} {layout}": [layouts_of(rule, problem, layout) for problem in table.problems(rule, kind)]
         for rule in table.DIFFERENTIABLE

@@ -80,11 +80,11 @@ B = adjoint.zeros(2, 3, dtype=adjoint.bool)
 
 
 def put_separately(x: Any, values: Any) -> Any:
-    """A slice stands between two arrays of indices."""
+    """A slice is between two index arrays."""
     return operations["index_put"](x, (np.array([0, 2]), slice(None), np.array([1, 0])), values, False)
 
 
-#: Functions of members, which are rows of all arguments.
+#: Functions of members, which are the rows of all arguments.
 BATCHES: dict[str, tuple[Callable[..., Any], list[Any]]] = {
     "masked_scatter of nothing": (lambda x, m: x.masked_scatter(m, adjoint.zeros(0, dtype=x.dtype)), [draw(2, 3), B]),
     "masked_select of nothing": (lambda x, m: x.masked_scatter(m, x), [draw(2, 3), ~B]),

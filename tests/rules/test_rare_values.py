@@ -1,4 +1,4 @@
-"""Values and derivatives in rare cases: numbers of other kinds, empty results, sums without terms."""
+"""Values and derivatives in rare cases: unusual kinds of numbers, empty results, sums without terms."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_padding_that_leaves_nothing_of_the_input() -> None:
 
 @pytest.mark.parametrize("batched", range(3))
 def test_no_part_of_what_is_multiplied_by_zero(batched: int) -> None:
-    """addmm with beta=0 takes no NaN from its first argument, in a batch either."""
+    """addmm with beta=0 ignores NaN in its first argument, also in a batch."""
     nothing = adjoint.full((2, 2), float("nan"))
     operands = [nothing, adjoint.ones(2, 2), adjoint.eye(2)]
     dims: list[int | None] = [None] * 3
@@ -53,11 +53,11 @@ def test_no_part_of_what_is_multiplied_by_zero(batched: int) -> None:
 
 
 def test_series_of_many_products() -> None:
-    """Products of all pairs of coefficients at once would be large: the sums are made row by row."""
+    """All products of pairs of coefficients at once would be large, so the sums are made row by row."""
     x = adjoint.tensor(np.random.default_rng(0).normal(size=(60, 60)))
     value, (first, second, third) = jet(lambda t: (t @ t).sum(), (x,), ((x, x, x),))
     square = float((x @ x).sum())
-    # t -> x (1 + t + t^2/2 + t^3/6), squared: derivatives 2, 4 and 8
+    # t -> x (1 + t + t^2/2 + t^3/6), squared: its derivatives are 2, 4 and 8
     np.testing.assert_allclose([float(v) for v in (value, first, second, third)], np.array([1, 2, 4, 8]) * square)
 
 

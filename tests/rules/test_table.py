@@ -1,7 +1,7 @@
-"""Every rule of the table, tested from its declaration: derivatives, both paths, batch form, in place, layouts.
+"""Tests of every rule, by its declaration: derivatives, both paths, batch form, in-place form, layouts.
 
-A derivative is right if it agrees with central differences in random directions; a complex one in random complex
-directions, with torch's convention vjp = J^H g, so that Re <g, J v> = Re <J^H g, v>.
+A derivative is right if it agrees with central differences in random directions. Complex directions follow torch's
+convention vjp = J^H g, so Re <g, J v> = Re <J^H g, v>.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Place = tuple[str, int | None]
 
 
 class Problem:
-    """A rule, arguments for it, and the places among them (name, number in a sequence) that it differentiates by."""
+    """A rule, its arguments, and the places (name, number in a sequence) by which it is differentiated."""
 
     def __init__(self, rule: Rule, values: dict[str, Any]) -> None:
         self.rule = rule
@@ -56,7 +56,7 @@ class Problem:
         return value if i is None else value[i]
 
     def put(self, new: dict[Place, Any]) -> dict[str, Any]:
-        """The arguments with other values at some places."""
+        """The arguments with new values at some places."""
         values = {n: list(v) if n == self.rule.sequence else v for n, v in self.values.items()}
         for (name, i), value in new.items():
             if i is None:
@@ -76,7 +76,7 @@ class Problem:
         return [flag and y.dtype.kind in "fc" for flag, y in zip(flags, outputs, strict=True)]
 
     def packed(self, outputs: list[Any]) -> Any:
-        """One result, or the tuple of several, as formulas take it."""
+        """One result, or a tuple of several, in the form that formulas take."""
         return outputs[0] if self.rule.outputs is None else tuple(outputs)
 
     def needs(self) -> tuple[bool, ...]:
@@ -85,7 +85,7 @@ class Problem:
         return tuple((name, None) in self.places for name in self.rule.inputs)
 
     def pulled(self, cotangents: list[np.ndarray]) -> dict[Place, np.ndarray]:
-        """The raw vjp, made fit for each place."""
+        """The raw vjp, reduced to the shape and dtype of each place."""
         y = self.packed(self.outputs())
         actual = derive.vjp(self.rule, NUMPY, self.packed(cotangents), self.values, y, self.needs())
         result = {}
@@ -97,21 +97,21 @@ class Problem:
         return result
 
     def tangents(self, directions: dict[Place, Any]) -> dict[str, Any]:
-        """Directions as the jvp takes them: by input name."""
+        """Directions by input name, in the form that the jvp takes."""
         if self.rule.sequence is None:
             return {name: v for (name, _), v in directions.items()}
         members = range(len(self.values[self.rule.sequence]))
         return {self.rule.sequence: [directions.get((self.rule.sequence, i)) for i in members]}
 
     def tensors(self, requires_grad: bool) -> dict[str, Any]:
-        """The arguments with a Tensor of its own at each place; other arrays as Tensors without gradient."""
+        """The arguments with a Tensor at each place. Other arrays become Tensors without a gradient."""
         wrapped = {p: tensor(self.at(p), requires_grad and p in self.places) for p in places(self.rule, self.values)}
         constants = {(n, None): tensor(self.values[n], False) for n in self.rule.constants}
         return self.put({**wrapped, **constants})
 
 
 def places(rule: Rule, values: dict[str, Any]) -> list[Place]:
-    """All places among the inputs at which there is an array."""
+    """All places with an array among the inputs."""
     if rule.sequence is not None:
         return [(rule.sequence, i) for i in range(len(values[rule.sequence]))]
     return [(name, None) for name in rule.inputs if isinstance(values[name], np.ndarray)]
@@ -135,7 +135,7 @@ def tensor(array: Any, requires_grad: bool) -> Any:
 
 
 def fill(rule: Rule, sample: dict[str, Any], rng: np.random.Generator, dtype: np.dtype[Any]) -> dict[str, Any]:
-    """A sample's arguments, all of them, with arrays drawn and axes counted from the front."""
+    """All arguments of a sample, with drawn arrays, and with axes counted from the front."""
 
     def draw(value: Any) -> Any:
         if isinstance(value, samples.Draw):
@@ -175,7 +175,7 @@ def inner(a: Any, b: Any) -> float:
 
 
 def slopes(problem: Problem, directions: dict[Place, np.ndarray]) -> list[np.ndarray]:
-    """Central differences of all differentiable results (zeros for the others)."""
+    """Central differences of all differentiable results; zeros for the others."""
     after, before = problem.displace(directions, STEP).outputs(), problem.displace(directions, -STEP).outputs()
     flags = problem.differentiable(after)
     return [
@@ -236,7 +236,7 @@ def check_jvp(problem: Problem, rng: np.random.Generator) -> None:
 
 @check
 def check_taylor(problem: Problem, rng: np.random.Generator) -> None:
-    """The derivatives along a curve, from series, are those of nested forward mode."""
+    """The derivatives along a curve from series are those from nested forward mode."""
     places = problem.places
     curves = {p: [0.5 * directions_at(problem, rng)[p] for _ in range(2)] for p in places}
     primals = tuple(tensor(np.asarray(problem.at(p)), False) for p in places)
@@ -266,7 +266,7 @@ def check_taylor(problem: Problem, rng: np.random.Generator) -> None:
 
 @check
 def check_transposed(problem: Problem, rng: np.random.Generator) -> None:
-    """The jvp that follows from the vjp agrees with central differences too."""
+    """The jvp that is derived from the vjp agrees with central differences, too."""
     directions = directions_at(problem, rng)
     compare_tangents(problem, transposed(problem, directions), directions, rng)
 
@@ -299,7 +299,7 @@ def compare_tangents(
 
 @check
 def check_tensors(problem: Problem, rng: np.random.Generator) -> None:
-    """Tensors give the kernel's value, and gradients are those of the raw vjp: recorded or not, profiled or not."""
+    """Tensors give the kernel's value and the raw vjp's gradients, with and without recording and profiling."""
     cotangents = cotangents_at(problem, rng)
     expected = problem.pulled(cotangents)
     for create_graph, mode in ((False, nullcontext()), (True, nullcontext()), (False, profile())):
@@ -315,7 +315,7 @@ def check_tensors(problem: Problem, rng: np.random.Generator) -> None:
 
 
 def recorded(problem: Problem, cotangents: list[Any], create_graph: bool) -> tuple[list[Any], tuple[Any, ...]]:
-    """Results and gradients by Tensors; cotangents may be Tensors that need a gradient themselves."""
+    """Results and gradients by Tensors. Cotangents may be Tensors that require a gradient."""
     values = problem.tensors(requires_grad=True)
     return recorded_from(problem, values, cotangents, create_graph)
 
@@ -337,7 +337,7 @@ def recorded_from(
 
 @check
 def check_structure(problem: Problem, rng: np.random.Generator) -> None:
-    """The traced pattern has each entry of the Jacobian, whether it holds for all values or for these."""
+    """Both traced patterns, for all values and for these values, have each nonzero entry of the Jacobian."""
     expected = full_jacobian(problem)
     for is_local in (False, True):
         result = traced_pattern(problem, is_local)
@@ -346,7 +346,7 @@ def check_structure(problem: Problem, rng: np.random.Generator) -> None:
 
 
 def ends_of(problem: Problem, leaf: Any) -> Any:
-    """All differentiable results as one vector, from one vector of all inputs."""
+    """All differentiable results as one vector, as a function of one vector of all inputs."""
     parts, start = {}, 0
     for position in problem.places:
         array = problem.at(position)
@@ -386,7 +386,7 @@ def traced_pattern(problem: Problem, is_local: bool) -> np.ndarray:
 
 @check
 def check_second(problem: Problem, rng: np.random.Generator) -> None:
-    """Double backward agrees with central differences of the vjp, by inputs and by the cotangent."""
+    """Double backward agrees with central differences of the vjp, by the inputs and by the cotangent."""
     cotangents = cotangents_at(problem, rng)
     flags = problem.differentiable(problem.outputs())
     weights = {p: noise_like(problem.at(p), rng) for p in problem.places}
@@ -415,7 +415,7 @@ def check_second(problem: Problem, rng: np.random.Generator) -> None:
 
 @check
 def check_layout(problem: Problem, rng: np.random.Generator) -> None:
-    """Strided, reversed and column-major arrays give what row-major ones give."""
+    """Strided, reversed and column-major arrays give the results of row-major arrays."""
     strided = Problem(problem.rule, problem.put({p: with_gaps(problem.at(p)) for p in problem.places}))
     for a, b in zip(strided.outputs(), problem.outputs(), strict=True):
         assert_close(a, b, 1e-10)
@@ -426,7 +426,7 @@ def check_layout(problem: Problem, rng: np.random.Generator) -> None:
 
 
 def with_gaps(array: np.ndarray) -> np.ndarray:
-    """The same values, every axis reversed and every second element of a column-major buffer."""
+    """The same values, with every axis reversed, in every second element of a column-major buffer."""
     if not array.ndim:
         return array
     buffer = np.zeros([2 * n for n in array.shape], array.dtype, order="F")
@@ -459,7 +459,7 @@ def check_inplace(problem: Problem, rng: np.random.Generator) -> None:
 
 @check
 def check_batch(problem: Problem, rng: np.random.Generator) -> None:
-    """The batch form gives what a loop gives, whichever arrays have the batch axis, and wherever they have it."""
+    """The batch form gives the results of a loop, whichever arrays have the batch axis, at any position."""
     rule = problem.rule
     names = [n for n in rule.inputs + rule.constants if isinstance(problem.values[n], (np.ndarray, list))]
     subsets = {tuple(names), *((name,) for name in names), tuple(n for n in names if n in rule.inputs)}
@@ -484,7 +484,7 @@ def check_batch(problem: Problem, rng: np.random.Generator) -> None:
 
 @check
 def check_programs(problem: Problem, rng: np.random.Generator) -> None:
-    """Kernel and formulas run as programs, as on large arrays, give what they give as they are."""
+    """Kernel and formulas give the same results as programs, which large arrays use, and without programs."""
     rule = problem.rule
     names = [n for n in rule.inputs + rule.constants if isinstance(problem.values[n], np.ndarray)]
     if rule.sequence is not None:
@@ -528,14 +528,14 @@ def spots(problem: Problem, names: tuple[str, ...]) -> list[Place]:
 
 
 def another(array: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Other values, as valid as these: a little further along, or the same indices in another order."""
+    """Other valid values: a small step further, or the same indices in another order."""
     if array.dtype.kind in "fc":
         return np.asarray(array * (1 + 0.1 * rng.random()))
     return array if array.ndim == 0 or rng.random() < 0.3 else np.flip(array, -1).copy()
 
 
 def stacked(columns: list[Any], last: bool) -> tuple[Any, Any]:
-    """Members of a batch as one array, and its batch axis; for sequences a list of both."""
+    """Members of a batch as one array, with the batch axis. For a sequence: a list of arrays, and a list of axes."""
     if isinstance(columns[0], list):
         pairs = [stacked(list(column), last) for column in zip(*columns, strict=True)]
         return [a for a, _ in pairs], [d for _, d in pairs]
@@ -583,8 +583,8 @@ def test_every_rule_has_a_sample(rule: Rule) -> None:
     assert samples.samples_of(rule), f"{rule.name} has no sample: say in samples.py how to fill {rule.names}"
 
 
-#: Operands whose type another operation has refused before: that of a result, whose derivative this one is part of, or
-#: SciPy's, which takes the order of a Bessel function.
+#: Operands whose type another operation has refused before. It is the operation whose derivative this one is part of,
+#: or SciPy's function of the order of a Bessel function.
 CHECKED_BEFORE = {
     "drawn_around": ("mean", "std"), "drawn_with_chances": ("input", "p"), "iv": ("v",), "joined_pairs": ("input",),
     "kv": ("v",), "mish_gate": ("input",), "nll_spread": ("input",), "normal_hazard": ("input",),
@@ -592,7 +592,7 @@ CHECKED_BEFORE = {
 }  # fmt: skip
 
 
-#: Operations that torch does not have: they refuse in NumPy's words, as SciPy's functions do.
+#: Operations that torch does not have. They refuse arguments with NumPy's messages, like SciPy's functions.
 OF_SCIPY = {
     "agm", "bessel_i", "bessel_j", "cbrt", "ellipe", "ellipeinc", "ellipk", "ellipkinc", "erfcinv", "exprel",
     "jacobi_elliptic", "special_function_of_two", "times_power_of_two",
@@ -620,7 +620,7 @@ def test_operations_on_real_numbers_refuse_complex_operands_or_are_right(name: s
 
 
 def refusal_of(problem: Problem) -> str:
-    """What the operation says where it refuses its arguments; nothing where it has a value."""
+    """The error message of an operation that refuses its arguments; an empty text if it has a value."""
     try:
         derive.call(problem.rule, tensor_ops, problem.tensors(requires_grad=False))
     except (NotImplementedError, RuntimeError, TypeError) as error:

@@ -1,4 +1,4 @@
-"""One registry of caches, and a reset that changes no result."""
+"""One registry has all caches, and a reset changes no result."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_a_cache_is_bounded_and_emptied() -> None:
 
 
 def results() -> list[np.ndarray]:
-    """Of functions that keep programs, tables of axes, contractions, windows, and where they were called."""
+    """Results of functions that cache programs, tables of axes, contractions, windows, and lines of calls."""
     x = adjoint.arange(64.0).reshape(1, 1, 8, 8).requires_grad_()
     y = functional.max_pool2d(functional.interpolate(x, scale_factor=2.0, mode="bilinear"), 3)
     z = adjoint.einsum("abij,abkj->abik", y, y).tanh() * (y * y).sigmoid().sum()

@@ -1,4 +1,4 @@
-"""The form of the compiled modules that runs, and the message of an installation without them."""
+"""The compiled or plain form of the modules, and the message of an installation without compiled modules."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SWITCHES = ("ADJOINT_DISABLE_EXT", "ADJOINT_REQUIRE_EXT")
 
 @pytest.fixture(scope="module")
 def plain_installation(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the package as a wheel without compiled modules has it."""
+    """A folder with the package in the form of a wheel without compiled modules."""
     folder = tmp_path_factory.mktemp("plain")
     binary = shutil.ignore_patterns("*.so", "*.pyd", "__pycache__")
     shutil.copytree(Path(adjoint.__file__).parent, folder / "adjoint", ignore=binary)
@@ -26,7 +26,7 @@ def plain_installation(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def imported(folder: Path, **switches: str) -> subprocess.CompletedProcess[str]:
-    """The import of adjoint from a folder, twice, in an interpreter of its own."""
+    """Two imports of adjoint from a folder, in another interpreter."""
     inherited = {name: value for name, value in os.environ.items() if name not in SWITCHES}
     program = "import adjoint, importlib; importlib.import_module('adjoint.func'); print(adjoint.__file__)"
     return subprocess.run(

@@ -1,4 +1,4 @@
-"""The one shared library that has all compiled modules of an installation."""
+"""The shared library with all compiled modules of an installation."""
 
 import importlib.machinery
 import sys

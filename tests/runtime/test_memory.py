@@ -1,4 +1,4 @@
-"""Reused memory of adjoint's own arrays: it is used again, never by two arrays at once, bounded, and released."""
+"""Reused memory of adjoint's own arrays: no two live arrays share it, its size has a limit, and it is released."""
 
 import threading
 from typing import Any

@@ -1,4 +1,4 @@
-"""Trees: taken apart, put together, compared."""
+"""Trees: flattened, rebuilt, compared."""
 
 import copy
 from collections import OrderedDict, defaultdict, namedtuple

@@ -1,4 +1,4 @@
-"""Derivatives of solutions: against the same solutions in closed form or unrolled, in all modes, to the third order."""
+"""Derivatives of solutions against closed forms or unrolled iterations, in all modes, to the third order."""
 
 import numpy as np
 import pytest
@@ -26,7 +26,7 @@ def cubic(x, a):
 
 
 def unrolled(a):
-    """The root of `cubic` by enough of Newton's steps, all recorded."""
+    """The root of `cubic` by several of Newton's steps, which are all recorded."""
     x = adjoint.ones(2, dtype=F64)
     for _ in range(9):
         x = x - adjoint.linalg.solve(func.jacrev(cubic)(x, a), cubic(x, a))
@@ -46,7 +46,7 @@ ROWS, COLUMNS = np.nonzero(MATRIX.numpy())
 
 
 def entries(a):
-    """The stored entries, one of them in two parts."""
+    """The stored entries of the matrix. One entry is the sum of two."""
     parts = tridiagonal(a)[ROWS, COLUMNS]
     return adjoint.cat([parts[:-1], parts[-1:] * 0.25, parts[-1:] * 0.75])
 
@@ -71,7 +71,7 @@ def symmetric(a):
 
 
 ONES = adjoint.ones(2, dtype=F64)
-#: Each solution as a function of a, and the same by recorded operations.
+#: Each solution as a function of a, and the same solution by recorded operations.
 SOLUTIONS = {
     "root": (lambda a: root(cubic, ONES, a), unrolled),
     "root, hybr": (lambda a: root(cubic, ONES, a, method="hybr"), unrolled),

@@ -1,4 +1,4 @@
-"""A function that loses the derivative for a solver or a transformation is an error."""
+"""A user's function that loses the derivative inside of a solver or a transformation raises an error."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def leaves(*values):
     return start(*values).requires_grad_()
 
 
-# Each takes `lose`, through which a function's result goes.
+# Each program takes `lose`, which is applied to a function's result.
 SOLVERS = {
     "minimize": lambda lose, **o: optimize.minimize(lambda x: lose((x**2).sum()), np.ones(2), **o),
     "minimize exact": lambda lose, **o: optimize.minimize(
@@ -108,7 +108,7 @@ def test_functions_with_history_are_none(solver):
                                     "odeint", "odeint adjoint", "scipy_function", "solve_ivp"])  # fmt: skip
 def test_constants_may_be_allowed(solver):
     with warnings.catch_warnings():
-        # curve_fit cannot estimate a covariance
+        # curve_fit cannot estimate a covariance here
         warnings.simplefilter("ignore")
         SOLVERS[solver](LOSSES["detach"], allow_constant=True)
 
@@ -128,7 +128,7 @@ def test_constants_where_no_derivative_is_asked_for():
     assert result.tolist() == pytest.approx([0.5, 1.0])
     field = integrate.odeint(lambda t, y: adjoint.ones_like(y), start(), [0.0, 1.0])
     assert field[-1].tolist() == pytest.approx([2.0, 3.0])
-    # a field that depends on what is no argument has its derivative by that
+    # a field may depend on captured tensors, and then has the derivative by them
     w = leaves()
     integrate.odeint(lambda t, y: w * 1.0, start(), [0.0, 1.0])[-1].sum().backward()
     assert w.grad.tolist() == pytest.approx([1.0, 1.0])
@@ -211,7 +211,7 @@ def test_conversions_inside_functions_that_are_differentiated(way, conversion):
         warnings.simplefilter("ignore")
         with pytest.raises((RuntimeError, TypeError, BufferError)) as caught:
             DIFFERENTIATIONS[way](CONVERSIONS[conversion], x)
-    # a tensor that is followed cannot become an array, or fill one, anywhere; what is said is torch's
+    # A tensor inside of a transformation cannot become an array, or an element of one. The message is torch's.
     messages = ("Can't call numpy()", "must be Number, not ", "Can't export tensors that require gradient")
     if not any(text in str(caught.value) for text in messages):
         assert caught.type is LostDerivativeError

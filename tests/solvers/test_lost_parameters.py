@@ -1,4 +1,4 @@
-"""Solvers in a differentiated function: an error replaces a solution that would silently be a constant."""
+"""Solvers in a differentiated function raise an error if their solution would silently be a constant."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from adjoint.scipy import integrate, optimize
 X = np.array([1.0, 2.0])
 T = np.arange(1.0, 4.0)
 
-#: Functions of x whose solvers give plain numbers, which would have no derivative.
+#: Functions of x whose solvers return plain numbers, which have no derivative.
 LOSING: dict[str, Any] = {
     "minimize": lambda x: adjoint.optimize.minimize(lambda z: ((z - x) ** 2).sum(), X).x.sum(),
     "minimize without gradients": lambda x: adjoint.optimize.minimize(

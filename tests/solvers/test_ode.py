@@ -21,7 +21,7 @@ def logistic(t, y, p):
 
 
 def closed(q, t):
-    """The logistic curve through (t[0], q[0]) with rate q[1] and limit q[2]."""
+    """The logistic curve through (t[0], q[0]) with the rate q[1] and the limit q[2]."""
     y, rate, limit = q
     return limit / (1 + (limit / y - 1) * adjoint.exp(-rate * (t - t[0])))
 

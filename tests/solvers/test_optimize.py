@@ -1,4 +1,4 @@
-"""SciPy's solvers with derivatives supplied."""
+"""SciPy's solvers with derivatives from adjoint."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from adjoint.integrate import solve_ivp
 from adjoint.solvers.functions import ScalarFunction, VectorFunction
 from adjoint.solvers.optimize import DERIVATIVES
 
-#: How far from the solution a method may stop, where not within 1e-4.
+#: The largest error of a method's solution, if it is not 1e-4.
 SLOPPY = dict.fromkeys(("nelder-mead", "trust-ncg", "newton-cg", "trust-krylov", "slsqp"), 1e-3) | {"tnc": 1.0}
 
 
@@ -97,7 +97,7 @@ def test_each_point_is_evaluated_once():
 
 
 def chained(x):
-    """Residuals whose Jacobian has two diagonals."""
+    """Residuals with a Jacobian of two diagonals."""
     return adjoint.cat([10 * (x[1:] - x[:-1] ** 2), 1 - x[:-1]])
 
 

@@ -1,4 +1,4 @@
-"""Solvers by Taylor series: odeint(method="taylor"), and Halley's steps to a root."""
+"""Solvers by Taylor series: odeint(method="taylor"), and Halley's method for roots."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_bad_options(options: dict[str, Any], error: type[Exception], message: s
 
 
 def test_solution_that_ends_early() -> None:
-    """y' = y^2 has a pole at t = 1: steps become ever shorter."""
+    """y' = y^2 has a pole at t = 1, so the steps become shorter and shorter."""
     with pytest.raises(ConvergenceError), np.errstate(all="ignore"):
         odeint(lambda t, y: y * y, adjoint.ones((), dtype=adjoint.float64), [0.0, 2.0], method="taylor", max_steps=200)
 
@@ -103,7 +103,7 @@ def test_halley_finds_the_root_with_its_derivative(start: list[float]) -> None:
 
 
 def test_halley_takes_fewer_steps() -> None:
-    """Each step of third order; counted by the limit on steps that is just enough."""
+    """A step has the third order. The smallest sufficient limit on steps counts them."""
 
     def steps(method: str) -> int:
         for limit in range(1, 30):

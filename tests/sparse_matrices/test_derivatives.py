@@ -1,4 +1,4 @@
-"""Sparse Jacobians and Hessians beside dense ones: patterns, numbers of products, messages."""
+"""Sparse Jacobians and Hessians against dense ones: patterns, numbers of products, messages."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_jacobians(name: str, form: str) -> None:
     np.testing.assert_allclose(matrix.toarray(), dense_jacobian(f, x), atol=1e-12)
 
 
-#: The entries that a function of these names has in all, where the Jacobian has some zeros at every point.
+#: The number of entries in the patterns of these functions, whose Jacobians have some zeros at every point.
 EXACT = {
     "convolved": 21,
     "band": 18,
@@ -115,7 +115,7 @@ def test_convolutions_with_constant_weights() -> None:
 
 
 def test_forms_of_functions_that_pick() -> None:
-    """The global form covers the other choices, the local one is that of the point."""
+    """The global form includes the other branches. The local form is that of the point."""
     x = np.array([3.0, 1.0, 2.0])
 
     def picks(x: Any) -> Any:
@@ -217,7 +217,7 @@ def test_numbers_of_products(matrix: Array, products: int) -> None:
 
 
 def check_parts(matrix: Array, parts: list[Any]) -> None:
-    """Products of the seeds give each entry."""
+    """The products with the seeds give each entry."""
     rows = reference.csr_array(matrix)
     rows.sort_indices()
     data = np.zeros(rows.nnz)
@@ -250,8 +250,8 @@ def test_products_in_batches(monkeypatch: pytest.MonkeyPatch) -> None:
 
 # Hessians: problems of the CUTEst collection --------------------------------------------------------------------------
 
-#: Each with its number of variables, as I. Bongartz, A. Conn, N. Gould, P. Toint, "CUTE: constrained and unconstrained
-#: testing environment", ACM Trans. Math. Softw. 21 (1995) 123-160, and its collection define them.
+#: Each problem with its number of variables, as in I. Bongartz, A. Conn, N. Gould, P. Toint, "CUTE: constrained and
+#: unconstrained testing environment", ACM Trans. Math. Softw. 21 (1995) 123-160, and in its collection.
 PROBLEMS: dict[str, tuple[Callable[[Any], Any], int]] = {
     "ARWHEAD": (lambda x: ((x[:-1] ** 2 + x[-1] ** 2) ** 2 - 4 * x[:-1] + 3).sum(), 10),
     "BDQRTIC": (
@@ -337,7 +337,7 @@ def test_hessians(name: str) -> None:
         expected = dense_hessian(f, x)
         np.testing.assert_allclose(result(x).toarray(), expected, atol=1e-9, rtol=1e-9)
         exact = max(exact, np.count_nonzero(expected))
-    # one entry of EDENSCH's pattern in ten is zero by chance
+    # one tenth of the entries of EDENSCH's pattern are zero by chance
     assert result.nnz <= 1.4 * exact + 10
 
 
@@ -409,7 +409,7 @@ def test_allowed_constants() -> None:
 
 
 def test_terms_are_forgotten_with_their_arrays() -> None:
-    """The memory of a trace is that of the arrays that live."""
+    """A trace uses memory only for arrays that are alive."""
     from adjoint.solvers.structure.tracing import Tracer, tracing
 
     leaf = adjoint.ones(4, dtype=adjoint.float64, requires_grad=True)

@@ -1,4 +1,4 @@
-"""SciPy's sparse arrays as operands: values and derivatives beside dense matrices, formats, messages."""
+"""SciPy's sparse arrays as operands: values and derivatives against dense matrices, formats, messages."""
 
 from __future__ import annotations
 
@@ -206,7 +206,7 @@ def test_linear_algebra(name: str) -> None:
     def solved(data: Any, b: Any) -> Any:
         if name != "cg":
             return solve(tensor.with_values(data), b)
-        # a matrix that stays symmetric
+        # the matrix stays symmetric
         flipped = sparse.from_scipy(matrix).with_values(data).T
         return solve((tensor.with_values(data) + flipped) * 0.5, b)
 

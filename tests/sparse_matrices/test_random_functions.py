@@ -1,4 +1,4 @@
-"""Random compositions of operations: no entry of a Jacobian or Hessian is missed, here or at other points."""
+"""Random compositions of operations: the patterns of Jacobians and Hessians miss no entry, at several points."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions of sparse tensors beside the same of dense ones: values, gradients of each order, layouts of gradients."""
+"""Functions of sparse tensors against dense ones: values, gradients of each order, layouts of gradients."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def make(layout: Any, seed: int = 0, kind: str = "float64") -> Tensor:
 
 
 def repeated() -> Tensor:
-    """A leaf with several values in one place, and some out of order."""
+    """A leaf with several values at one position, and in no order."""
     random = np.random.default_rng(3)
     indices = [random.integers(0, n, 11) for n in (M, N)]
     return adjoint.sparse_coo_tensor(np.stack(indices), random.uniform(0.1, 0.3, 11), (M, N), requires_grad=True)
@@ -50,7 +50,7 @@ def as_strided(x: Tensor) -> Tensor:
 
 
 Function = Callable[[Tensor], Tensor]
-#: Functions of sparse tensors of any layout, which do the same with dense ones.
+#: Functions of sparse tensors of any layout that also work on dense tensors.
 ANY: dict[str, Function] = {
     "neg": lambda s: -s,
     "abs": abs,
@@ -77,7 +77,7 @@ ANY: dict[str, Function] = {
         )
     },
 }  # fmt: skip
-#: Functions of matrices of the layouts without blocks.
+#: Functions of matrices in layouts without blocks.
 MATRICES: dict[str, Function] = {
     "matrix product": lambda s: s @ fixed(N, 3),
     "matrix times vector": lambda s: s @ fixed(N),
@@ -112,7 +112,7 @@ def of_layouts(functions: dict[str, Function], layouts: tuple[Any, ...]) -> list
     ]
 
 
-#: Functions that have a corner at zero, which blocks store.
+#: Functions with a kink at zero. Blocks store some zeros.
 CORNERS = ("abs", "relu", "sgn", "frac")
 CASES = of_layouts(ANY, LAYOUTS) + of_layouts(MATRICES, PLAIN) + of_layouts(COO, LAYOUTS[:1])
 
@@ -604,7 +604,7 @@ def test_no_dense_memory() -> None:
     assert s.grad._values().tolist() == [4, 4, 4]
 
 
-# beside other parts of adjoint ----------------------------------------------------------------------------------------
+# together with other parts of adjoint ---------------------------------------------------------------------------------
 
 
 def step(w: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""Sparse tensors: how they are made, their parts, layouts and texts, and errors in torch's words."""
+"""Sparse tensors: creation, parts, layouts, texts, and torch's errors."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def as_layout(tensor: Tensor, name: str) -> Tensor:
 
 
 def example(requires_grad: bool = False) -> Tensor:
-    """A matrix with two values in one place."""
+    """A matrix with two values at one position."""
     return adjoint.sparse_coo_tensor(
         [[0, 1, 1, 0], [2, 0, 2, 2]],
         [1.0, 2.0, 3.0, 4.0],
@@ -40,7 +40,7 @@ def dense(shape: tuple[int, ...] = (4, 6), seed: int = 0, share: float = 0.4) ->
     return adjoint.from_numpy(random.normal(size=shape) * (random.random(shape) < share))
 
 
-# making ---------------------------------------------------------------------------------------------------------------
+# creation -------------------------------------------------------------------------------------------------------------
 
 
 def test_values_in_one_place_are_added() -> None:
@@ -96,7 +96,7 @@ def test_parts_and_facts() -> None:
     assert example()._indices().tolist() == [[0, 1, 1, 0], [2, 0, 2, 2]]
 
 
-# between layouts ------------------------------------------------------------------------------------------------------
+# conversions between layouts ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", LAYOUTS)

@@ -1,4 +1,4 @@
-"""Runs a function eagerly and compiled, with equal inputs and surroundings, and compares all observations.
+"""Run a function eagerly and compiled, with equal inputs and surroundings, and compare all observations.
 
 A `Case` makes a function in a `World`, which has the parameters of the function's closure. Each run has its own world,
 so both runs start with the same values. A run gives a list of named observations. Two runs are compared observation by
@@ -156,7 +156,7 @@ def snapshot(value: Any, strides: bool = True) -> Any:
 def memory(values: list[Any]) -> list[tuple[int, int]]:
     """The pairs of Tensors and arrays that share memory."""
     if any(isinstance(value, Tensor) and value.is_cuda for value in values):
-        return []  # on a device, writes show it
+        return []  # on a device, writes show shared memory
     arrays = [v.detach().numpy() if isinstance(v, Tensor) and v.dtype is not adjoint.bfloat16 else v for v in values]
     places = [k for k, v in enumerate(arrays) if isinstance(v, np.ndarray) and v.size]
     return [(i, j) for i in places for j in places if i < j and np.shares_memory(arrays[i], arrays[j])]
@@ -232,7 +232,7 @@ def gradients(case: Case, outputs: list[Any], inputs: list[Any], world: World) -
     again = attempt(adjoint.autograd.backward, outputs, weights)
     yield from several("backward again", again)
     if isinstance(again, Failure):
-        # it is not defined how far a pass gets before it fails
+        # the number of computed gradients before the failure is undefined
         for value in inputs:
             if value.is_leaf:
                 value.grad = None

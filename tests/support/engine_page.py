@@ -22,7 +22,7 @@ def program() -> str:
 
 
 def load() -> ModuleType:
-    """The module. The output of its examples is dropped."""
+    """Load the module. Outputs of its examples are dropped."""
     module = ModuleType("engine_page")
     with redirect_stdout(StringIO()):
         exec(compile(program(), str(PAGE), "exec"), module.__dict__)

@@ -29,7 +29,7 @@ def call(*args: Any, **kwargs: Any) -> Call:
 
 
 class Argument(NamedTuple):
-    """An array argument: numbers in double precision, the type it is given, whether it is a constant."""
+    """An array argument: numbers in double precision, the dtype, and a flag for constants."""
 
     values: np.ndarray[Any, Any]
     dtype: adjoint.dtype
@@ -65,19 +65,19 @@ class Maker:
         dtype: str | None = None,
         constant: bool = False,
     ) -> Argument:
-        """Numbers between lo and hi; nz: none near 0."""
+        """Numbers between lo and hi. With nz, no number is near 0."""
         kind = self.dtype if dtype is None else getattr(adjoint, dtype)
         numbers = self._numbers(shape, lo, hi, kind)
         return self._argument(np.where(np.abs(numbers) < 0.3, 1, numbers) if nz else numbers, dtype, constant)
 
     def distinct(self, *shape: int, constant: bool = False) -> Argument:
-        """Numbers of which no two are close."""
+        """Numbers with gaps between them."""
         n = int(np.prod(shape))
         spaced = (self.rng.permutation(n).reshape(shape) - n // 2) * (8 / n if self.dtype.is_floating_point else 1)
         return self._argument(spaced * (1 + 0.3j) if self.dtype.is_complex else spaced, None, constant)
 
     def array(self, values: Any, dtype: str | None = None, constant: bool = False) -> Argument:
-        """These numbers."""
+        """An argument with these numbers."""
         return self._argument(values, dtype, constant)
 
     def places(self, *shape: int, n: int, lo: int = 0) -> Argument:

@@ -20,7 +20,7 @@ VALUES: dict[str, Any] = {
 
 #: Lines of NumPy code by attribute. The last part of a line is the result.
 LINES: dict[str, list[str]] = {
-    # what it is
+    # attributes
     "shape": ["x.shape", "x * x.shape[0]", "a = x * 1; a.shape = 3, 2; a", "a = x * 1; a.shape = -1; a"],
     "ndim": ["x.ndim, n * x.ndim"],
     "size": ["x.size, x / x.size"],
@@ -124,7 +124,7 @@ LINES: dict[str, list[str]] = {
     "view": ["x.view()", "a = x * 1; a.view()[0] = w; a", "z.view(float)", "z.view(np.float64)", "v.view(complex)",
              "a = z * 1; a.view(float)[0, 1] = n; a", "a = v * 1; a.view(complex)[1] = z[0, 0]; a", "x.view(x.dtype)",
              "x.view(dtype=float)", "x.view(type(x)) + 1"],
-    # picking and ordering
+    # selection and order
     "take": ["x.take([0, 4])", "x.take([[0, 4], [1, 1]])", "x.take(1, axis=1)", "x.take([2, 0], axis=-1)",
              "x.take([7, -9], mode='wrap')", "x.take([7, -9], mode='clip')", "x.take(np.array([1, 0]), 0)",
              "a = np.zeros_like(w); v.take([0, 2, 5], out=a); a", "x.take(2)"],
@@ -156,10 +156,10 @@ LINES: dict[str, list[str]] = {
     "item": ["x.item(2)", "x.item(1, 2)", "x[:1, :1].item()", "x.item((0, 1)) * n", "x.item(-1)"],
     "tolist": ["x.tolist()", "v.tolist()[2] * n", "n * x[0, 0].tolist()", "z.tolist()"],
     "to_device": ["x.to_device('cpu')"],
-    # bytes: more about them below
+    # bytes; another table has more of them
     "setflags": ["a = x * 1; a.setflags(write=False); a.flags.writeable, a * 2",
                  "a = x * 1; a.setflags(write=False); a.setflags(write=True); a[0] = n; a"],
-    # what Python calls
+    # methods that Python calls
     "__len__": ["len(x), len(v)"],
     "__iter__": ["[a.sum() for a in x]", "[a * v[0] for a in v]", "p, q = x; p * q", "(p, q, r), u = x; p * r + u",
                  "[a * b for a, b in zip(x, y)]", "first, *rest = v; first * rest[1]", "sum(v), max(v), min(v)",

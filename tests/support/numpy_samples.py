@@ -145,7 +145,7 @@ SAMPLES: dict[str, list[Sample]] = {
     "nanquantile": [*_QUANTILES, lambda f, r: f(r.gaps(3, 7), [0.3, 0.6], axis=1)],
     "percentile": [_percent(sample) for sample in _QUANTILES],
     "nanpercentile": [_percent(sample) for sample in _QUANTILES],
-    # made
+    # creation
     **{name: [lambda f, r: f(r(2, 3)), lambda f, r: f(r(2, 3), dtype="int64", shape=(4,))]
        for name in ("zeros_like", "ones_like")},
     "empty_like": [lambda f, r: f(r(2, 3)) * 0],
@@ -222,7 +222,7 @@ SAMPLES: dict[str, list[Sample]] = {
     "real": [lambda f, r: f(r(3))],
     "imag": [lambda f, r: f(r(3))],
     "real_if_close": [lambda f, r: f(r(3))],
-    # places
+    # indices
     "repeat": [lambda f, r: f(r(2, 3), 2), lambda f, r: f(r(2, 3), [1, 0, 2], axis=1)],
     "resize": [lambda f, r: f(r(2, 3), (4, 2))],
     "delete": [lambda f, r: f(r(2, 3), 1), lambda f, r: f(r(4, 3), [0, 2], axis=0)],

@@ -142,7 +142,7 @@ def dense(index: np.ndarray) -> bool:
 
 
 def partly_over(target: Model, source: Model) -> bool:
-    """True if a source lies where the target does, but not element for element, and both without gaps."""
+    """True if the source and the target share memory at different elements, and have no gaps."""
     if target.memory is not source.memory or not target.index.size or not source.index.size:
         return False
     if np.array_equal(target.index.squeeze(), source.index.squeeze()):
@@ -195,7 +195,7 @@ WITH_NUMBER: dict[str, tuple[Callable[[Any, float], Any], Callable[[float], floa
 
 
 def derivative(name: str, operands: list[Model]) -> tuple[np.ndarray, np.ndarray]:
-    """Values and rows of an operation's result."""
+    """The value and the rows of an operation's result."""
     function, partials, _ = SMOOTH[name]
     values = [operand.values for operand in operands]
     result = function(*values)
@@ -209,7 +209,7 @@ def derivative(name: str, operands: list[Model]) -> tuple[np.ndarray, np.ndarray
 
 
 class MeanAndTwice(adjoint.autograd.Function):
-    """An operation of two results."""
+    """An operation with two results."""
 
     @staticmethod
     def forward(ctx: Any, x: adjoint.Tensor) -> Any:
@@ -244,7 +244,7 @@ class Program:
         self.tensors.append(tensor)
 
     def keep_new(self, model: Model, tensor: adjoint.Tensor) -> None:
-        """A tensor of its own memory, in which the model's elements are laid as the tensor's are."""
+        """Keep a tensor with new memory. The model's elements have the layout of the tensor."""
         values, rows, memory = model.values, model.rows(), model.memory
         index = np.zeros(model.index.shape, dtype=int)
         for axis, (n, step) in enumerate(zip(index.shape, tensor.stride(), strict=True)):
@@ -398,7 +398,7 @@ class Program:
             self.keep(Model(source.memory, source.index), self.tensors[i].detach())
 
     def switch_on(self, i: int, b: int, c: int) -> None:
-        """requires_grad_() on a tensor that is no view and has no history."""
+        """requires_grad_() on a tensor that is not a view and has no history."""
         model = self.models[i]
         fits = self.columns + model.index.size <= COLUMNS
         if model.base is None and not model.requires and fits and not meet(model.index):
@@ -422,7 +422,7 @@ class Program:
             self.both(plan, lambda: self.tensors[i].detach_())
 
     def detach_base(self, i: int, b: int, c: int) -> None:
-        """detach_() of what a tensor is a view of, in the mode that is on or in the other."""
+        """detach_() of a view's base, in the current mode or in the other one."""
         base = self.models[i].base
         if base is None or base not in self.models:
             return
@@ -498,7 +498,7 @@ class Program:
             recorded = self.recorded(operands)
             values, rows = derivative(name, operands)
             needs = frozenset().union(*[m.needs() for m in operands if m.requires])
-            # of the target itself, a copy has the value before
+            # a copy of the target has the value before the write
             if SMOOTH[name][2] == "inputs":
                 needs |= {(m.memory, m.memory.version) for m in operands if m is not target}
             elif SMOOTH[name][2] == "result":
@@ -643,7 +643,7 @@ class Program:
 
         self.both(plan, action)
 
-    # passes, and what can be seen
+    # passes and properties
 
     def differentiate(self, i: int, b: int, c: int) -> None:
         model, tensor = self.models[i], self.tensors[i]

@@ -1,8 +1,8 @@
 """The promotion of dtypes: PyTorch's answers (tests/arrays/data/promotion.json), or else those of the standard.
 
-PyTorch refuses uint16, uint32 and uint64 with other integers, truth values and complex numbers. With integers the array
-API standard's rule is NumPy's, except that it has none for uint64 with a signed integer; truth values and complex
-numbers go with them as with all integers.
+PyTorch refuses uint16, uint32 and uint64 with other integers, truth values and complex numbers. The array API
+standard's rule for integers is NumPy's rule, except that uint64 with a signed integer has no rule. Truth values and
+complex numbers combine with these types as with all integers.
 """
 
 import json

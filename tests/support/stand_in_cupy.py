@@ -52,12 +52,12 @@ class ndarray:
 
     @property
     def data(self) -> Pointer:
-        """Where the array begins."""
+        """The address of the first element."""
         return Pointer(self._host)
 
     @property
     def base(self) -> Any:
-        """The array that this one is a view of."""
+        """The array whose memory this view shares."""
         return None if self._host.base is None else ndarray(self._host.base)
 
     def get(self, **options: Any) -> Any:
@@ -159,7 +159,7 @@ def given_out(value: Any) -> Any:
         return ndarray(numpy.asarray(value))
     if isinstance(value, numpy.ndarray):
         if value.base is not None and getattr(value.base, "flags", value.flags).writeable:
-            value.flags.writeable = True  # CuPy has no read-only views
+            value.flags.writeable = True  # CuPy's views are always writable
         return ndarray(value)
     if isinstance(value, (tuple, list)) and any(isinstance(item, (numpy.ndarray, numpy.generic)) for item in value):
         parts = [given_out(item) for item in value]
@@ -168,7 +168,7 @@ def given_out(value: Any) -> Any:
 
 
 def calling(function: Any, parameters: list[str] | None = None) -> Any:
-    """One of NumPy's functions over these arrays, with the parameters that CuPy's has."""
+    """Make NumPy's function work on these arrays, with CuPy's parameters."""
 
     def call(*args: Any, **options: Any) -> Any:
         unknown = set() if parameters is None else set(options) - set(parameters)
@@ -191,7 +191,7 @@ class Pointer:
         owner = array
         while isinstance(owner.base, numpy.ndarray):
             owner = owner.base
-        #: All bytes, and the place among them.
+        #: All bytes, and the offset of the address among them.
         self.memory = numpy.ravel(owner, order="K").view(numpy.uint8)
         self.start = self.ptr - self.memory.ctypes.data
 
@@ -212,16 +212,16 @@ class Device:
         return None
 
     def synchronize(self) -> None:
-        """Nothing is ever pending."""
+        """No work is ever pending."""
         CALLS.append("synchronize")
 
     def use(self) -> None:
-        """There is no other device."""
+        """Select the device. There is no other."""
         CALLS.append(f"use {self.id}")
 
 
 class Event:
-    """A mark that has always been passed."""
+    """A mark that is always complete."""
 
     def __init__(self, block: bool = False, disable_timing: bool = False, interprocess: bool = False) -> None:
         self.done = True
@@ -232,7 +232,7 @@ class Event:
         self.recorded = stream or _streams[-1]
 
     def synchronize(self) -> None:
-        """Nothing is ever pending."""
+        """No work is ever pending."""
         CALLS.append("event.synchronize")
 
 
@@ -245,28 +245,28 @@ class Stream:
         self.done, self.ptr, self.captures = True, id(self), False
 
     def use(self) -> None:
-        """Take work from now on."""
+        """Select the stream for the work that follows."""
         _streams[-1] = self
 
     def begin_capture(self, mode: int | None = None) -> None:
-        """Note that work is captured; it runs nevertheless."""
+        """Note that work is captured. It also runs at once."""
         if self is Stream.null:
             raise RuntimeProblem("cudaErrorStreamCaptureUnsupported")
         self.captures = True
         CALLS.append(f"begin_capture {mode}")
 
     def is_capturing(self) -> bool:
-        """True between the two."""
+        """True between the beginning and the end of a capture."""
         return self.captures
 
     def end_capture(self) -> Graph:
-        """What was captured: nothing."""
+        """Return an empty graph."""
         self.captures = False
         CALLS.append("end_capture")
         return Graph()
 
     def wait_event(self, event: Event) -> None:
-        """Nothing is ever pending."""
+        """No work is ever pending."""
         CALLS.append("wait_event")
 
     def __enter__(self) -> Stream:
@@ -277,7 +277,7 @@ class Stream:
         _streams.pop()
 
     def synchronize(self) -> None:
-        """Nothing is ever pending."""
+        """No work is ever pending."""
         CALLS.append("stream.synchronize")
 
 
@@ -285,15 +285,15 @@ class Graph:
     """A graph that notes its launches."""
 
     def launch(self, stream: Stream | None = None) -> None:
-        """Nothing was captured."""
+        """Note the launch. The graph has no work."""
         CALLS.append("launch")
 
 
 class MemoryPool:
-    """Memory of its own."""
+    """A pool with separate memory."""
 
     def malloc(self, size: int) -> None:
-        """No array comes from here."""
+        """Allocate memory; no array of this stand-in uses it."""
 
 
 @contextlib.contextmanager
@@ -344,7 +344,7 @@ class ElementwiseKernel:
         return results[0] if len(results) == 1 else tuple(results)
 
     def _write(self, values: list[Any], outputs: Any, shape: Any) -> Any:
-        """Write the results into arrays that are there."""
+        """Write the results into existing arrays."""
         from adjoint.program.cuda_source import evaluate
 
         for out, value in zip(outputs, evaluate(self.form, values), strict=True):
@@ -356,7 +356,7 @@ class ElementwiseKernel:
         return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
 
-#: The kernels that were made.
+#: All kernels of this stand-in.
 KERNELS: list[ElementwiseKernel] = []
 
 
@@ -379,7 +379,7 @@ class Module(types.ModuleType):
 
 
 class RuntimeProblem(Exception):
-    """What CuPy raises where the driver is missing."""
+    """The error of CuPy without the driver."""
 
 
 def _asarray(value: Any, dtype: Any = None, order: Any = None, *, copy: bool | None = None) -> Any:

@@ -1,4 +1,4 @@
-"""adjoint.testing.assert_close against PyTorch's messages (data/assert_close.json) for comparisons of all kinds."""
+"""adjoint.testing.assert_close has PyTorch's messages (data/assert_close.json) for comparisons of all kinds."""
 
 import json
 from pathlib import Path

@@ -1,6 +1,6 @@
-"""Functions whose derivatives are given, right or wrong: what a custom autograd Function would be.
+"""Functions with given derivatives, right or wrong, like custom autograd Functions.
 
-Nothing that the given formulas return is made to fit, so that sizes and dtypes can be wrong too.
+The results of the given formulas are not adapted, so sizes and dtypes may be wrong, too.
 """
 
 from __future__ import annotations
@@ -22,10 +22,11 @@ class PlantedBackward(FunctionNode):
 
 
 def planted(forward: Formula, vjp: Formula, jvp: Formula | None = None) -> Formula:
-    """A function of tensors with derivatives of its own.
+    """Make a function of tensors with given derivatives.
 
-    forward(*inputs) gives one result or a tuple; vjp(cotangents, *inputs) the gradients, one for each input, None where
-    there is none; jvp(tangents, *inputs) the tangents of the results. Cotangents and tangents come as tuples.
+    forward(*inputs) returns one result or a tuple. vjp(cotangents, *inputs) returns the gradients, one for each input,
+    or None for an input without a gradient. jvp(tangents, *inputs) returns the tangents of the results. Cotangents and
+    tangents are tuples.
     """
 
     def apply(*inputs: Any) -> Any:

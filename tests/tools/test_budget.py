@@ -1,4 +1,4 @@
-"""`utils.checkpoint.auto`: memory by budget."""
+"""`utils.checkpoint.auto`: checkpoints by a memory budget."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_gradients_are_the_same_to_the_last_bit(budget: float) -> None:
 
 
 class Meter:
-    """The bytes of all arrays that cells hold."""
+    """The size of all arrays in cells, in bytes."""
 
     def __init__(self) -> None:
         self.largest = 0
@@ -97,7 +97,7 @@ def test_memory_is_free_after_the_pass() -> None:
 
 
 def test_calls_made_again_are_few() -> None:
-    """At half of the memory no more than half of the calls of the function run again."""
+    """With half of the memory, at most half of the function's calls run again."""
     layers = weights()
     function = auto(network, 0.5)
     gradients(function, X, *layers)
@@ -150,7 +150,7 @@ def test_operations_in_place() -> None:
 
 
 def test_another_course_of_the_function() -> None:
-    """What is not as measured keeps everything, and is planned for anew."""
+    """A run that differs from the measured one keeps everything, and a new plan is made."""
     course = ["tanh"]
 
     def changing(x: Any, *layers: Any) -> Any:
@@ -260,7 +260,7 @@ def test_least_possible_budget_is_named() -> None:
 
 
 def drawing(x: Any, *layers: Any) -> Any:
-    """Draws in each layer a number that is as large as the result, and saved."""
+    """In each layer, draw a random array of the result's size, which is saved."""
     for layer in layers:
         x = (x @ layer).tanh() * adjoint.rand(*x.shape, dtype=x.dtype)
     return (x**2).sum()
@@ -356,7 +356,7 @@ def test_files_have_no_name_and_are_closed_with_the_graph(tmp_path: Path) -> Non
 
 
 def test_disk_takes_what_is_slow_to_compute() -> None:
-    """Of a slow call and nine quick ones, all of one size, the slow one goes to disk."""
+    """One call is slow and nine are fast, with results of equal size. The slow call's result goes to disk."""
     seconds = [1e-6] * 4 + [1.0] + [1e-6] * 5
     notes = [
         budgets.Note((i, 0), f"f{i}", 1000, time, (i - 1,) if i else (), 1, False) for i, time in enumerate(seconds)
@@ -364,7 +364,7 @@ def test_disk_takes_what_is_slow_to_compute() -> None:
     plan = budgets.Plan(notes, 0.0, 0.7, DiskTime(1e-3, 0.0))
     assert plan.rows()[4][2] in ("keep", "disk")
     assert plan.stored <= {(4, 0)}
-    # a disk that costs nothing takes all that is not kept
+    # if the disk takes no time, it gets all results that are not kept
     everything = budgets.Plan(notes, 0.0, 0.3, DiskTime(0.0, 0.0))
     assert not [fate for _, _, fate in everything.rows() if fate == "recompute"]
 
@@ -395,11 +395,11 @@ def test_saved_array_that_was_modified_is_an_error(budget: float) -> None:
             function(x).backward()
 
 
-# views and what is written in place -----------------------------------------------------------------------------------
+# views and in-place writes --------------------------------------------------------------------------------------------
 
 
 def attention(x: Any, *layers: Any) -> Any:
-    """Heads of attention, whose saved arrays are views."""
+    """Attention heads, whose saved arrays are views."""
     for layer in layers:
         q, k, v = (x @ adjoint.cat([layer, layer.mT, -layer], 1)).reshape(32, 4, 12).transpose(0, 1).split(4, 2)
         heads = adjoint.nn.functional.softmax(q @ k.mT, -1) @ v
@@ -408,7 +408,7 @@ def attention(x: Any, *layers: Any) -> Any:
 
 
 def biased(x: Any, *layers: Any) -> Any:
-    """Writes each result in place before it is used."""
+    """Modify each result in place before its use."""
     for layer in layers:
         x = x @ layer
         x += 0.1

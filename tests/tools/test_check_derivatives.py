@@ -50,7 +50,7 @@ def test_arguments_of_all_kinds() -> None:
 
 
 def test_functions_of_arrays_get_arrays() -> None:
-    """With NumPy's methods, and NumPy's meaning of names that torch has, too."""
+    """Functions of arrays have NumPy's methods, and NumPy's meaning of names that torch also has."""
     values = []
 
     def f(p: dict[str, Any]) -> Any:
@@ -139,7 +139,7 @@ def test_where_a_complex_step_is_not_possible(f: Any, x: Any, text: str) -> None
 
 
 def test_complex_step_of_a_function_that_is_not_analytic() -> None:
-    """It gives wrong numbers there; differences decide."""
+    """The complex step gives wrong numbers for such a function, so the result of differences counts."""
     check_derivatives(lambda x: x * (x.conj() + 0), np.array([1.5]), order=1, method="complex-step")
 
 

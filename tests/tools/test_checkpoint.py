@@ -1,4 +1,4 @@
-"""Checkpoints: the same gradients, less memory, and errors that name the difference."""
+"""Checkpoints: the same gradients with less memory, and errors that name the difference."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def body(x: adjoint.Tensor) -> adjoint.Tensor:
 
 
 class Counted:
-    """A function that counts its runs."""
+    """Make a function that counts its runs."""
 
     def __init__(self, function=body) -> None:
         self.function, self.runs = function, 0
@@ -195,7 +195,7 @@ def test_limits_of_reentrant(x: adjoint.Tensor) -> None:
 
 
 class Unsteady:
-    """Runs one function the first time and another one later."""
+    """A function whose first run differs from later runs."""
 
     def __init__(self, *functions) -> None:
         self.functions = list(functions)
@@ -230,7 +230,7 @@ def test_other_numbers_of_tensors_are_found(x: adjoint.Tensor) -> None:
 def test_check_can_be_switched_off(x: adjoint.Tensor) -> None:
     y = run_checkpoint(Unsteady(lambda x: x.exp(), lambda x: x.exp()[:1]), x, determinism_check="none")
     y.sum().backward()
-    # other numbers of saved tensors are found all the same
+    # another number of saved tensors is found in this case, too
     fewer = run_checkpoint(Unsteady(lambda x: x.exp().sin(), lambda x: x.exp()), x, determinism_check="none")
     with pytest.raises(CheckpointError, match="A different number of tensors was saved"):
         fewer.sum().backward()
@@ -324,7 +324,7 @@ def test_kept_results_stand_for_recomputed_ones() -> None:
             return operation.proceed_to_kernel(raw, half, self.position)
 
     with again:
-        # outside of the checkpoint
+        # ^this operation is outside of the checkpoint
         current().interceptors = (Spy(RECORDING), *current().interceptors)
         y = f(x)
         current().interceptors = current().interceptors[1:]

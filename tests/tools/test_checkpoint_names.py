@@ -1,4 +1,4 @@
-"""Names of torch.utils besides checkpoint itself: groups of passes, states of devices, trees, DLPack."""
+"""Names of torch.utils besides checkpoint: groups of passes, states of devices, trees, DLPack."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_classes_become_containers() -> None:
 def test_capsules() -> None:
     x = adjoint.arange(3.0)
     twin = adjoint.utils.dlpack.from_dlpack(adjoint.utils.dlpack.to_dlpack(x))
-    # older versions of NumPy let nobody write to what comes in a capsule
+    # older versions of NumPy make arrays of capsules read-only
     x[0] = 7
     assert twin[0].item() == 7
     assert adjoint.from_dlpack(adjoint.to_dlpack(x)).tolist() == x.tolist()

@@ -1,4 +1,4 @@
-"""adjoint.show_config: the facts of an installation, as text and as dictionaries."""
+"""adjoint.show_config: facts about an installation, as text and as dictionaries."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_another_package_of_the_same_folder_is_named(tmp_path: Path, monkeypatch
     (record / "METADATA").write_text("Metadata-Version: 2.1\nName: adjoint\nVersion: 0.0.1\n")
     (record / "RECORD").write_text("adjoint/__init__.py,,\n")
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
-    assert configuration.rivals() == []  # its files lie in another folder
+    assert configuration.rivals() == []  # the other distribution has its files in another folder
     monkeypatch.setattr(configuration, "FOLDER", tmp_path / "adjoint")
     assert configuration.rivals() == ["adjoint 0.0.1"]
     assert adjoint.show_config("dicts")["adjoint"]["other packages of the same name"] == "adjoint 0.0.1"

@@ -31,7 +31,7 @@ def message(*args: Any, check: Any = gradcheck, **options: Any) -> str:
 
 
 def half(x: Any) -> Any:
-    """The square, with half of its derivative."""
+    """The square with half of its derivative."""
     return x * x.detach()
 
 
@@ -66,7 +66,7 @@ def test_signatures_are_torchs() -> None:
     }  # fmt: skip
 
 
-# functions that are right ---------------------------------------------------------------------------------------------
+# functions with right derivatives -------------------------------------------------------------------------------------
 
 RIGHT: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "one input": (adjoint.sin, (leaf(1.0, 2.0),)),
@@ -221,7 +221,7 @@ def test_without_recording_outputs_have_no_gradient() -> None:
 
 
 def rounded(text: str) -> str:
-    """A message with numbers as short as they can be."""
+    """A message with shortened numbers."""
     return re.sub(r"\d+\.\d*(?=[,\]])", lambda number: f"{float(number[0]):.4g}", text)
 
 
@@ -268,7 +268,7 @@ def test_tangents_in_fast_mode_are_vectors() -> None:
 
 
 def test_fast_mode_may_be_stricter_than_slow_mode() -> None:
-    # slow mode allows each entry an error of rtol times its own size, fast mode one of rtol times the size of their sum
+    # For each entry, slow mode allows an error of rtol times its size. Fast mode allows rtol times the size of the sum.
     signs = adjoint.tensor([1.0, -1.0] * 8, dtype=F64)
     x = adjoint.ones(16, dtype=F64, requires_grad=True)
     slightly = planted(lambda x: x * 1e3 * signs, lambda g, x: g[0] * 1e3 * signs * (1 + 9e-4 * signs))

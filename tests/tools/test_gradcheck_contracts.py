@@ -1,4 +1,4 @@
-"""Messages of gradcheck about gradients for zero cotangents, which must be zeros like the inputs."""
+"""Messages of gradcheck about the gradients of zero cotangents: they must be zeros with the inputs' properties."""
 
 import re
 
@@ -31,7 +31,7 @@ def test_gradients_for_zero_cotangents(gradient, message):
 @pytest.mark.parametrize("options", [{}, {"fast_mode": True}, {"check_batched_grad": True}])
 @pytest.mark.parametrize("name", ["saved", "attribute", "in place", "view", "setup_context"])
 def test_batched_tangents_pass_through_custom_functions_of_every_form(name, options):
-    """The batch is none of the transformations that ask for setup_context."""
+    """gradcheck's own batches do not need setup_context, unlike vmap."""
 
     class Saved(adjoint.autograd.Function):
         def forward(ctx, x):

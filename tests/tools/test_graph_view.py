@@ -1,4 +1,4 @@
-"""Drawings of graphs, and lists of their saved tensors."""
+"""Pictures of graphs, and lists of their saved tensors."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def test_saved_tensors_say_what_a_plan_did(tmp_path) -> None:
 
 
 def assert_is_picture(picture: object, texts: list[str]) -> None:
-    """An SVG whose lines lie inside and whose texts begin like this."""
+    """An SVG picture. Its lines are inside, and its texts have these beginnings."""
     root = ElementTree.fromstring(str(picture))
     width, height = float(root.get("width", "")), float(root.get("height", ""))
     lines = [node for node in root.iter() if node.tag.endswith("polyline")]

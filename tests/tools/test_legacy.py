@@ -1,4 +1,4 @@
-"""Variable, volatile, older names of arguments, reinforce."""
+"""Variable, volatile, older names of arguments, and reinforce."""
 
 from __future__ import annotations
 
@@ -315,13 +315,13 @@ def test_draws_do_not_hold_themselves() -> None:
         gc.enable()
 
 
-# what is called at the end of a backward pass -------------------------------------------------------------------------
+# callbacks at the end of a backward pass ------------------------------------------------------------------------------
 
 ENGINE = Variable._execution_engine
 
 
 def hooked(x, *actions):
-    """x times 2, with a hook on x that asks for actions at the end."""
+    """Double x, with a hook that queues callbacks for the end of the pass."""
     y = x * 2
     for action in actions:
         y.register_hook(lambda gradient, action=action: ENGINE.queue_callback(action))

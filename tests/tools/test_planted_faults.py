@@ -31,7 +31,7 @@ def cmplx(*shape: int, seed: int = 0) -> Any:
 
 @dataclass
 class Fault:
-    """A function with a wrong derivative, where it is wrong, and words of the message."""
+    """A function with a wrong derivative, the kind of the error, and words of the message."""
 
     function: Callable[..., Any]
     inputs: Tensors
@@ -80,7 +80,7 @@ def saved_then_changed(x: Any) -> Any:
 
 
 def only_first_member(g: Any, x: Any) -> Any:
-    """A vjp that forgets that its cotangent may be batched."""
+    """A vjp that ignores that its cotangent may be batched."""
     if "Batched" in type(g[0]._array).__name__:
         return g[0] * 0 + 2
     return g[0] * 2
@@ -179,7 +179,7 @@ FAULTS = {
         "to handle undefined input tangents",
         **FORWARD,
     ),
-    # not only values
+    # shapes, dtypes and other properties
     "not deterministic": Fault(
         planted(lambda x: x * 2, lambda g, x: g[0] * (2 + 1e-8 * next(noise))), (real(2),), "Backward is not reentrant"
     ),
@@ -264,7 +264,7 @@ def test_fault_is_found_in_fast_mode(name: str) -> None:
 
 @pytest.mark.parametrize("fast_mode", [False, True])
 def test_without_a_fault_all_checks_pass(fast_mode: bool) -> None:
-    """The helper itself plants nothing."""
+    """Without a fault, the helper's functions pass all checks."""
     square = planted(lambda z: z * z, lambda g, z: g[0] * 2 * z.conj(), lambda t, z: t[0] * 2 * z)
 
     def defined(t: Any) -> Any:

@@ -28,7 +28,7 @@ CASES = [(rule, kind) for rule in DENSE for kind in table.kinds_of(rule)]
 
 
 def function_of(problem: Any) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-    """The operation as a function of the arrays that it differentiates by, and these arrays."""
+    """The operation as a function of its arguments with a derivative, and these arguments."""
     rule = problem.rule
 
     def call(*leaves: Any) -> Any:
@@ -39,7 +39,7 @@ def function_of(problem: Any) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         values = problem.put({**others, **constants, **actual})
         result = operations[rule.name].apply([values[name] for name in rule.names])
         results = (result,) if rule.outputs is None else tuple(result)
-        # complex vectors are determined up to a phase, and so are their derivatives
+        # complex vectors and their derivatives are determined up to a phase
         return tuple(y.abs() if rule.name in UP_TO_A_PHASE and y.is_complex() else y for y in results)
 
     return call, tuple(new_tensor(problem.at(p).copy()).requires_grad_() for p in problem.places)

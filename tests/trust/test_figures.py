@@ -1,4 +1,4 @@
-"""Figures of the commands in trust: they are written, and the page shows the stored ones."""
+"""The commands in trust write figures, and the page shows the stored ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The short form of `make fuzz`. Its faults are reported, repeated, and removed when they are corrected."""
+"""The short form of `make fuzz`. Faults are reported, repeated, and removed after their correction."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from trust.fuzz.kinds import KINDS
 import adjoint
 from adjoint.runtime import threads as helpers
 
-#: Tests of tests have their place in the whole round.
+#: The whole round runs these tests of tests.
 pytestmark = pytest.mark.quick(0)
 HERE = [name for name, kind in KINDS.items() if kind.short and not kind.torch]
 
@@ -35,7 +35,7 @@ def test_short_form(name: str) -> None:
 
 def test_calls_of_other_lengths() -> None:
     draws = [options.resized("X(3, 4).roll(3, 0) + P(4)", random.Random(k), 2000) for k in range(60)]
-    # in inputs alone, or wherever the length stands
+    # a length only in the inputs, or in any position
     assert {"X(17, 4).roll(3, 0) + P(4)", "X(9, 4).roll(9, 0) + P(4)", "X(3, 0).roll(3, 0) + P(0)"} <= {*draws}
     assert options.resized("X(3, 4)", random.Random(1), 0) == "X(3, 4)"
 
@@ -44,7 +44,7 @@ def test_examples() -> None:
     assert doctest.testmod(programs).failed == doctest.testmod(command).failed == 0
 
 
-# each kind finds a fault that is planted in what it compares ----------------------------------------------------------
+# each kind finds a planted fault --------------------------------------------------------------------------------------
 
 
 def first_fault(kind: str, most: int) -> Fault:
@@ -85,7 +85,8 @@ def test_other_numbers_of_a_form_are_a_fault(monkeypatch: pytest.MonkeyPatch) ->
     assert "against" in first_fault("forms", 10).what
 
 
-@pytest.mark.filterwarnings("ignore")  # as in the processes that carry out cases
+# processes for cases ignore warnings, too
+@pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("calls", [0, 1])
 def test_a_transform_that_is_wrong_is_a_fault(monkeypatch: pytest.MonkeyPatch, calls: int) -> None:
     monkeypatch.setattr(nests, "CALLS", calls)
@@ -110,7 +111,7 @@ def test_a_reader_that_calls_what_a_file_says_is_a_fault(monkeypatch: pytest.Mon
     assert fault.kind == "deed" and fault.what.startswith(("os.system", "exec", "compile", "open", "import")), fault
 
 
-# running --------------------------------------------------------------------------------------------------------------
+# runs -----------------------------------------------------------------------------------------------------------------
 
 
 def test_planted_faults_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""Faults that can be planted, branches and their names, and the short form of `make mutants`."""
+"""Faults that can be planted, names of branches, and the short form of `make mutants`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import pytest
 
 from trust import branches, collected, coverage, judging, mutants, mutations, replaced_code
 
-#: Tests of tests have their place in the whole round.
+#: The whole round runs these tests of tests.
 pytestmark = pytest.mark.quick(0)
 PATH = "rules/elementwise.py"
 
@@ -45,7 +45,7 @@ def test_a_draw_is_that_of_its_seed() -> None:
 
 
 def test_equivalent_faults_can_still_be_planted() -> None:
-    """An entry is out of date when its line has changed."""
+    """An entry is out of date if its line has changed."""
     names = {mutation.name for mutation in mutations.all_mutations(branches.COUNTED)}
     assert [name for name in mutants.equivalent() if name not in names] == []
     assert all(reason for reason in mutants.equivalent().values())
@@ -84,7 +84,7 @@ def test_the_branches_of_a_function(tmp_path: object) -> None:
 
 
 def test_tests_of_the_rarer_side_of_a_condition_are_asked_first() -> None:
-    """A condition with a fault takes the other side. The module's own tests come before."""
+    """A fault in a condition takes the other side. Tests of the rarer side run early, after the module's own."""
     path = "transforms/duals.py"
     mutation = next(each for each in mutations.mutations_of(path) if each.old == "if derivative is None:")
     taking = {"if derivative is None": [2], "not if derivative is None": [1, 3]}
@@ -112,8 +112,8 @@ first, second = declare(1)
     ("old", "new", "results"),
     [
         ("lambda x: sign * x", "lambda x: -sign * x", (5, -5, [1, 2, 3])),  # the second lambda of a line, in a closure
-        ("k + 1", "k - 1", (5, 5, [-1, 0, 1])),  # within a comprehension
-        ("2): sign", "3): sign", (5, 5, [1, 2, 3])),  # a default that was taken before
+        ("k + 1", "k - 1", (5, 5, [-1, 0, 1])),  # inside of a comprehension
+        ("2): sign", "3): sign", (5, 5, [1, 2, 3])),  # the program has taken the default before
     ],
 )
 def test_code_of_living_functions_is_replaced(old: str, new: str, results: tuple[object, ...]) -> None:
@@ -129,10 +129,10 @@ def test_code_of_living_functions_is_replaced(old: str, new: str, results: tuple
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        ("declare(1)", "declare(2)"),  # the module has run
-        ("    def method", "    a = 1\n    def method"),  # so has the body of the class
-        ("lambda x: sign * x", "abs"),  # one lambda less
-        ("lambda x: sign * x", "lambda x: x"),  # another closure
+        ("declare(1)", "declare(2)"),  # the module has already run
+        ("    def method", "    a = 1\n    def method"),  # the body of the class has already run
+        ("lambda x: sign * x", "abs"),  # the new line has one lambda less
+        ("lambda x: sign * x", "lambda x: x"),  # the closure is different
     ],
 )
 def test_other_faults_need_a_new_import(old: str, new: str) -> None:
@@ -154,7 +154,7 @@ def test_a_process_that_ends_is_started_again(tmp_path: Path) -> None:
 
     process = collected.Collected(run_pytest, lambda tested, limit: tested())
     order = ("a.py", b"", b"", ["tests/a.py::test"], 1.0)
-    # it is not started while a fault is planted
+    # the loop must not start while a fault is planted
     assert [process.run(order) for _ in range(2)] == [None, None]
     process.ensure()
     assert [process.run(order) for _ in range(2)] == ["tests/a.py::test", "tests/a.py::test"]
@@ -179,7 +179,7 @@ def test_a_fault_that_ends_pytest_is_found(error: type[BaseException]) -> None:
 def test_the_tests_find_faults_in_rules() -> None:
     command = [sys.executable, "-m", "trust.mutants"]
     result = subprocess.run(command, cwd=branches.ROOT, capture_output=True, text=True, check=False)
-    # the short form asks the tests of rules alone: a fault that they agree with, such as another axis, survives them
+    # The short form runs only the tests of rules. They agree with some faults, such as another axis.
     match = re.search(r"(\d+) of (\d+) are found", result.stdout)
     assert match is not None, result.stdout + result.stderr
     assert int(match[2]) == mutants.SHORT and int(match[1]) >= mutants.SHORT - 2, result.stdout

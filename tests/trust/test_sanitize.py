@@ -1,4 +1,4 @@
-"""make sanitize: its parts find the faults that are planted in a separate module."""
+"""The parts of `make sanitize` find faults that are planted in a separate module."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from trust.figures import Recorder
 from trust import builds, emulation, machines, sanitize, suite
 
 PLANTED = Path(__file__).parent / "data" / "planted.c"
-#: By number: how the sanitizers call the fault.
+#: By number: the sanitizers' name of the fault.
 FAULTS = (
     "heap-buffer-overflow",
     "signed integer overflow",
@@ -35,7 +35,7 @@ def test_sanitizers_find_planted_faults(compiler: str, tmp_path: Path) -> None:
     name = {build.compiler: name for name, build in builds.BUILDS.items() if name.startswith("sanitize")}[compiler]
     if not Path(sanitize.preload(compiler).partition(":")[0]).is_absolute():
         pytest.skip(f"{compiler} has no sanitizers here")
-    # the folder stands for the package's, whose leaks count
+    # the folder replaces the package's folder, whose leaks count
     library = tmp_path / "adjoint" / "planted.so"
     library.parent.mkdir()
     source = shutil.copy(PLANTED, library.parent)

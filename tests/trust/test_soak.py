@@ -1,4 +1,4 @@
-"""The short form of `make soak`: each loop for some steps, and some allocations that fail."""
+"""The short form of `make soak`: some steps of each loop, and some allocations that fail."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_loop(name: str) -> None:
     assert not isinstance(measured, str), measured
     if "left_out" in measured:
         pytest.skip(str(measured["left_out"]))
-    # so few steps tell of memory, and not of time
+    # few steps measure memory, but not time
     assert measured.get("grown", 0) <= soak.MORE_MEMORY
 
 

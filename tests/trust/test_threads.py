@@ -8,7 +8,7 @@ import pytest
 from trust.threads import GROUPS, Group, outcomes, run_scenarios, unavailable
 
 REPEATS = os.environ.get("ADJOINT_REPEATS")
-#: How many scenarios share a process, where not seven: to start it takes longer than most of them.
+#: The number of scenarios in one process, if it is not seven. The start of a process takes longer than most scenarios.
 TOGETHER = {"pools": 1}
 BATCHES = [
     (group, names[first : first + n])
@@ -29,7 +29,7 @@ def test_scenarios(group: Group, names: list[str]) -> None:
 
 
 def test_a_scenario_that_fails_is_named() -> None:
-    # the one between two others does not exist
+    # the name between two others does not exist
     group = next(group for group in GROUPS if group.module == "sharing")
     first, last = group.names()[:2]
     wrong = run_scenarios(group, [first, "no_such_scenario", last], 1)

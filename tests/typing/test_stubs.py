@@ -1,4 +1,4 @@
-"""The committed type stubs are what scripts/generate_stubs.py writes, and user code passes a strict type checker."""
+"""The committed type stubs are the output of scripts/generate_stubs.py, and users' code passes strict mypy."""
 
 import importlib.util
 import inspect
@@ -48,12 +48,12 @@ n: int = x.exp()
 
 @pytest.mark.quick(0)
 def test_user_code_is_well_typed_and_mistakes_are_found(tmp_path):
-    # one run for both: it reads all stubs first, which takes most of the time
+    # one run checks both, since reading all stubs takes most of the time
     mistaken = tmp_path / "mistaken.py"
     mistaken.write_text(MISTAKES)
     environment = {**os.environ, "MYPYPATH": str(ROOT / "src")}
     options = ["--strict", "--follow-imports=silent", "--config-file=", "--explicit-package-bases"]
-    # a cache of its own: tests run side by side, and mypy does not share one
+    # a separate cache, since parallel tests cannot share mypy's cache
     command = [sys.executable, "-m", "mypy", *options, f"--cache-dir={tmp_path}", str(USER_CODE), str(mistaken)]
     result = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=ROOT)
     places = [line.split(": error:")[0].rpartition(":") for line in result.stdout.splitlines() if ": error:" in line]

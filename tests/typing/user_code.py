@@ -1,4 +1,4 @@
-"""What users write, for the type checker: `mypy --strict` must find nothing wrong here. It also runs."""
+"""Users' code for the type checker: `mypy --strict` must find no error. The code also runs."""
 
 from collections.abc import Callable
 from typing import Any

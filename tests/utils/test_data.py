@@ -1,4 +1,4 @@
-"""Data sets, samplers and loaders, in this process and by workers."""
+"""Data sets, samplers and loaders, in this process and in workers."""
 
 import re
 
@@ -23,7 +23,7 @@ class Squares(data.Dataset):
 
 
 class Count(data.IterableDataset):
-    """Numbers below 5, shared out among workers."""
+    """Numbers below 5, divided among workers."""
 
     def __iter__(self):
         worker = data.get_worker_info()

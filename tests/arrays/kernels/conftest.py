@@ -1,4 +1,4 @@
-"""What the tests of arrays share."""
+"""A fixture for the tests of kernels."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from adjoint.arrays.kernels import vectors
 
 @pytest.fixture(params=[0, 1, 2])
 def kind(request: pytest.FixtureRequest) -> Iterator[int]:
-    """Each kind of processor that this one can stand for: without vectors of its own, with AVX2, with AVX-512."""
+    """Each kind of processor that this one can run: without vector loops, with AVX2, with AVX-512."""
     if request.param not in vectors.kinds():
         pytest.skip("this processor has no such instructions")
     before = vectors.use_kind(request.param)

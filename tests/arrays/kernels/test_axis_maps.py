@@ -1,4 +1,4 @@
-"""Linear maps along axes: the loop in C and passes over whole arrays give the same bits."""
+"""Linear maps along axes: the C loop and passes over whole arrays give the same bits."""
 
 import numpy as np
 import pytest

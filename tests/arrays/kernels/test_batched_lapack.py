@@ -1,4 +1,4 @@
-"""The loops over stacks of matrices against one call of SciPy's for each matrix."""
+"""The loops over stacks of matrices give the results of one SciPy call for each matrix."""
 
 from functools import partial
 
@@ -18,7 +18,7 @@ def random_array(kind, *shape):
 
 
 def both(function):
-    """What a function gives with the loops and without."""
+    """The result of a function with the loops, and its result without them."""
     results = []
     for enabled in (True, False):
         before = batched_lapack.set_enabled(enabled)

@@ -1,4 +1,4 @@
-"""Loops compare arrays in the same way as NumPy."""
+"""Loops compare arrays as NumPy does."""
 
 from typing import Any
 
@@ -65,7 +65,8 @@ def test_places_of_first(shape: tuple[int, ...], dtype: str, largest: bool) -> N
         if array.dtype.kind == "f":
             array[rng.random(shape) < 0.1] = np.nan
             array[rng.random(shape) < 0.1] = -np.inf
-        # a stable sort, in which NaN is the largest; the other way round the last of equal ones would go first
+        # The sort is stable, and NaN is its largest value. In descending order the last of equal values would come
+        # first, so the array is reversed.
         order = np.argsort(array[..., ::-1] if largest else array, axis=-1, kind="stable")
         expected = shape[-1] - 1 - order[..., ::-1] if largest else order
         for k in {1, min(3, shape[-1]), min(16, shape[-1])}:

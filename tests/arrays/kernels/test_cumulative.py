@@ -37,7 +37,7 @@ def both(monkeypatch: pytest.MonkeyPatch, name: str, *arguments: Any) -> tuple[A
 @pytest.mark.parametrize(("shape", "axis"), LAYOUTS)
 @pytest.mark.parametrize("name", ["cummax", "cummin"])
 def test_extrema(monkeypatch: pytest.MonkeyPatch, name: str, shape: Any, axis: int, dtype: Any) -> None:
-    # few values, so that several are equal; infinite ones, and some that are not numbers
+    # few different values, so that several are equal; some are infinite or NaN
     x = np.random.default_rng(0).integers(-3, 3, shape).astype(dtype)
     missing = x.copy()
     missing.flat[2::4] = np.nan
@@ -74,7 +74,7 @@ def test_running_sums_and_products(monkeypatch: pytest.MonkeyPatch, name: str, s
         for axis in range(x.ndim):
             with np.errstate(invalid="ignore"):
                 actual, expected = both(monkeypatch, name, array, axis)
-            # in the same order, and so to the bit
+            # the order of additions is the same, so the bits are the same
             np.testing.assert_array_equal(actual, expected, strict=True)
 
 

@@ -1,4 +1,4 @@
-"""A few random numbers, drawn from the bits of a generator: those that NumPy's functions draw."""
+"""Small draws of random numbers give the numbers of NumPy's functions."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ BOUNDS = [(0, 1), (0, 2), (-7, 12), (5, 2**31 + 9), (-(2**63), 3 - 2**63), (2**6
 @compiled_only
 @pytest.mark.parametrize("seed", range(3))
 def test_numbers_are_numpys(seed):
-    """Also after an odd number of halves of the generator's words, of which NumPy keeps one."""
+    """NumPy keeps half a word after an odd number of 32-bit draws. The numbers after that are equal, too."""
     ours = np.random.PCG64(seed)
     numpys = np.random.Generator(np.random.PCG64(seed))
     for shape in [(), (3,), (4, 5), (0,), (1000,)]:

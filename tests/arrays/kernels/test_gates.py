@@ -62,7 +62,7 @@ EQUAL, PACKED = None, (5, 5, 3, 1)
 
 
 def make(cell: str, sizes: Any, moments: int, batch: int, units: int, dtype: Any, biased: bool = True) -> list[Any]:
-    """The parts by the inputs, the weight, the states, and the bias of gated units."""
+    """Inputs by gates, the weight, the states, and the bias of gated units."""
     rng, (parts, states, _) = np.random.default_rng(0), CELLS[cell]
     shapes = [(moments * batch if sizes is None else sum(sizes), parts * units), (parts * units, units)]
     shapes += [(batch, units)] * states + ([(parts * units,)] if cell == "gru" and biased else [])
@@ -86,7 +86,7 @@ def sequence_and_gradients(cell: str, arrays: list[Any], which: tuple[int, ...],
 
 
 def check_sequence(monkeypatch: pytest.MonkeyPatch, cell: str, arrays: Any, which: Any, sizes: Any, rev: bool) -> None:
-    """The loops in C and the plain form give the same, whatever the strides."""
+    """The C loops and the plain form give the same results for all strides."""
     results = []
     with monkeypatch.context() as patch:
         for name in ("run_sequence", "run_sequence_back"):
@@ -151,7 +151,7 @@ def test_several_threads_give_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @needs_vectors
 def test_special_values_pass() -> None:
-    """Values that are infinite or no numbers, large ones and zeros come out as from the plain form's functions."""
+    """Infinite values, NaN, large values and zeros give the results of the plain functions."""
     special = np.array([[np.inf, -np.inf, np.nan, 0.0, -0.0, 1e30, -1e30, 90.0, -90.0, 1e-30]])
     for dtype in (np.float32, np.float64):
         inputs, weight, state = special.astype(dtype), np.zeros((10, 10), dtype), np.zeros((1, 10), dtype)
@@ -166,7 +166,7 @@ def test_special_values_pass() -> None:
 @pytest.mark.parametrize("cell", CELLS)
 @pytest.mark.parametrize("reverse", [False, True])
 def test_packed_sequences_are_sequences(cell: str, reverse: bool) -> None:
-    """Each of packed sequences is what it is alone."""
+    """The result of each packed sequence is its result alone."""
     arrays = make(cell, PACKED, 4, 5, 6, np.float64, biased=False)
     tensors = [adjoint.from_numpy(array) for array in arrays]
     actual, firsts = sequence(cell, tensors, PACKED, reverse), np.cumsum((0, *PACKED))

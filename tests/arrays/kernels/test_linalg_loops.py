@@ -1,4 +1,4 @@
-"""NumPy's loops of LAPACK: they give the bits of numpy.linalg, or None."""
+"""NumPy's LAPACK loops give the bits of numpy.linalg, or None."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ CALLS = {
 
 
 def matrices(name, shape, kind):
-    """Matrices of a shape, positive definite for a Cholesky factor."""
+    """Matrices of a shape; positive definite ones for a Cholesky factor."""
     a = RNG.standard_normal(shape)
     return (a @ a.mT + np.eye(shape[-1]) if name == "cholesky" else a).astype(kind)
 

@@ -39,7 +39,7 @@ def spread_back(xp: Any, *arguments: Any) -> Any:
 )
 def test_loops_do_what_whole_arrays_do(monkeypatch: pytest.MonkeyPatch, maps: Any, dtype: Any) -> None:
     rng = np.random.default_rng(0)
-    # few values, so that several are equal; and some that are not numbers
+    # few different values, so that several are equal; some are NaN
     x = rng.integers(-3, 3, (2, 3, *[actual.n for actual in maps])).astype(dtype)
     x[0, 0] = -np.inf
     x[0, 1].flat[3::7] = np.nan

@@ -1,4 +1,4 @@
-"""Moves of arrays in C, compared with the kernels and formulas that they replace."""
+"""Moves of arrays in C give the results of the kernels and formulas that they replace."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def alike(result: Any, expected: Any) -> None:
 @compiled_only
 @pytest.mark.parametrize(("name", "options"), cases())
 def test_kernels(name: str, options: tuple[Any, ...]) -> None:
-    """A move gives what the kernel gives, with its layout, or leaves it to the kernel."""
+    """A move gives the kernel's result with the kernel's layout, or no result."""
     rule, count = operations[name].rule, 0
     for x in LAYOUTS:
         result = rule.native.several([x, *options])
@@ -59,7 +59,7 @@ def test_kernels(name: str, options: tuple[Any, ...]) -> None:
 @compiled_only
 @pytest.mark.parametrize(("name", "options"), cases())
 def test_formulas(name: str, options: tuple[Any, ...]) -> None:
-    """The same for cotangents."""
+    """A move gives the formula's cotangent, or no result."""
     rule = operations[name].rule
     (formula,) = rule.vjps
     for x in LAYOUTS[:1]:
@@ -93,7 +93,7 @@ def test_formulas(name: str, options: tuple[Any, ...]) -> None:
     ],
 )
 def test_errors_are_left_to_python(move: Any, options: tuple[Any, ...]) -> None:
-    """What NumPy refuses, and what the loops are not for, has no result and no exception."""
+    """Arguments that NumPy refuses or that the loops do not support give None and no exception."""
     assert move.several([X, *options]) is None
     assert move.several([[1.0], *options]) is None
 
@@ -101,7 +101,7 @@ def test_errors_are_left_to_python(move: Any, options: tuple[Any, ...]) -> None:
 @compiled_only
 @pytest.mark.parametrize("dim", range(4))
 def test_joins(dim: int) -> None:
-    """Arrays of one type are joined as NumPy joins them, into rows; others are left to it."""
+    """Arrays of one type are joined into rows, with NumPy's result. For other arrays there is no result."""
     alone = [np.arange(3.0) for _ in range(3)]
     for members in ([X], [X, X[::-1], np.asfortranarray(X)], LAYOUTS[-1:] * 2, [X > 3, X < 3], alone):
         for move, function in ((native.JOIN, np.concatenate), (native.STACK, np.stack)):

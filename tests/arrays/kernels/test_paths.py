@@ -76,7 +76,7 @@ def test_samples_without_moments_labels_or_paths(monkeypatch: pytest.MonkeyPatch
 
 
 def test_sharp_scores_and_other_strides(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Probabilities far below the least number that is no logarithm."""
+    """Probabilities are far smaller than the smallest floating point number."""
     rng = np.random.default_rng(0)
     for dtype in (np.float32, np.float64):
         values = np.asfortranarray(scores(rng, 9, 2, 4, dtype, sharp=500.0))

@@ -78,7 +78,7 @@ def test_what_is_not_plain_is_left_to_numpy():
     for other in [*others, packed]:
         assert PRODUCT.run(x, other) is None
     assert PRODUCT.run(np.ones((0, 4)), np.ones(4)) is None and PRODUCT.run(np.ones((2, 0)), np.ones(0)) is None
-    # a cotangent of other ranks than a product can have, or of ranks that do not tell which product it was
+    # No product has a cotangent of these ranks, or several products do.
     for g, other in (((2, 3, 4), (4,)), ((2, 2), (2,)), ((), (2, 2)), ((3, 3), (3, 3, 3)), ((3, 3, 3), (3, 2))):
         assert LEFT_COTANGENT.run(np.ones(g), np.ones(other)) is None
     for g, other in (((2, 3, 4), (4,)), ((), (2, 2)), ((2, 2), (2,)), ((3, 3, 3), (3, 3))):
@@ -177,7 +177,7 @@ def test_sums_of_all_elements(kind):
             result = spread.run(total, shape)
             np.testing.assert_array_equal(result, np.broadcast_to(value, shape))
             assert (result.shape, result.dtype) == (shape, total.dtype)
-    # NumPy has something to report, or another order
+    # NumPy warns here, or adds in another order
     most = np.finfo(kind).max
     for array in (np.array([most, most], kind), np.array([np.inf, -np.inf], kind), np.ones((3, 4), kind).T[::2]):
         assert TOTAL.run(array) is None
@@ -245,7 +245,7 @@ def test_gradients_equal_those_of_recorded_formulas(case, kind):
             result = function(a, b)
             g = adjoint.from_numpy(rng.normal(size=result.shape).astype(kind))
             quick = adjoint.autograd.grad(result, needed, g, retain_graph=True)
-            # with create_graph formulas run operation by operation, on Tensors
+            # with create_graph, formulas run on Tensors, one operation after the other
             plain = adjoint.autograd.grad(result, needed, g, create_graph=True)
             for x, y in zip(quick, plain, strict=True):
                 np.testing.assert_allclose(x.numpy(), y.detach().numpy(), rtol=1e-4 if kind == "f4" else 1e-12)
@@ -304,7 +304,7 @@ def test_no_gradient_shares_memory_with_what_anybody_else_sees():
     first = w.grad.clone()
     h.sum().backward()
     np.testing.assert_allclose(w.grad.numpy(), 2 * first.numpy())
-    # what hooks kept still has the values that they saw
+    # later passes leave the gradients that hooks kept unchanged
     assert all(g.tolist() == values for g, values in grads) and len(grads) > 8
     cotangent = adjoint.ones(3)
     w.grad = None

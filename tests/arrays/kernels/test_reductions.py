@@ -19,7 +19,7 @@ SHAPES = [(3, 4), (1, 5), (5, 1), (30, 3), (4, 9), (3, 30), (2, 127), (2, 129), 
 
 
 def layouts(x: Any) -> list[Any]:
-    """The same elements, or some of them, in other orders of memory."""
+    """The array, or a part of it, in several memory layouts."""
     return [x, np.asfortranarray(x), np.swapaxes(x.copy().swapaxes(0, -1).copy(), 0, -1), x[..., ::2], x[::2], x[::-1]]
 
 
@@ -37,7 +37,7 @@ def check(result: Any, expected: Any) -> None:
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("kind", UFUNCS)
 def test_numbers(kind: int, shape: Any, dtype: Any) -> None:
-    """Elements, types and strides are those of NumPy, in its order of additions."""
+    """Values, types and strides are NumPy's. Additions have NumPy's order."""
     x = np.random.default_rng(0).normal(size=shape).astype(dtype)
     missing = x.copy()
     missing.flat[::7] = np.nan
@@ -101,7 +101,7 @@ def test_other_axes_are_left_to_numpy(axes: Any) -> None:
 
 
 def test_numpy_warns() -> None:
-    """Where sums overflow NumPy computes them, and warns."""
+    """NumPy computes sums that overflow, and warns."""
     with pytest.warns(RuntimeWarning, match="overflow"):
         assert xp.sum(np.full((3, 2), 1.7e308), axis=1).tolist() == [np.inf] * 3
     with warnings.catch_warnings():
@@ -110,7 +110,7 @@ def test_numpy_warns() -> None:
 
 
 def broadcast_from(shape: tuple[int, ...]) -> list[tuple[int, ...]]:
-    """The shapes that broadcast to a shape, and some that do not."""
+    """The shapes that broadcast to a shape, and two that do not."""
     shorter = [shape[n:] for n in range(len(shape) + 1)]
     ones = [tuple(1 if i in axes else n for i, n in enumerate(part)) for part in shorter for axes in axes_among(part)]
     return [*ones, (2, *shape), (7, *shape[1:])]
@@ -124,7 +124,7 @@ def axes_among(shape: tuple[int, ...]) -> list[tuple[int, ...]]:
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64])
 @pytest.mark.parametrize("shape", [*SHAPES, (), (8,), (1,), (300,), (0, 3), (1, 1), (64, 64)])
 def test_sums_to_a_shape(shape: Any, dtype: Any) -> None:
-    """A cotangent summed for an operand that was broadcast is NumPy's sum to the last bit, or is left to NumPy."""
+    """The sum of the cotangent of a broadcast operand has the bits of NumPy's sum, or is None."""
     count = 0
     for x in layouts((np.random.default_rng(0).normal(size=shape) * 8).astype(dtype)) if shape else [np.ones(())]:
         for target in broadcast_from(x.shape):

@@ -1,4 +1,4 @@
-"""Weighted sums of elements at places by the compiled loops and by whole arrays."""
+"""Weighted sums of elements at positions, by the compiled loops and by whole arrays."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_places_outside_are_refused() -> None:
             scatter.samples(np.ones((1, 1, 3)), np.ones((1, 1, 1)), np.array([[[position]]]))
 
 
-#: Coordinates where a position is whole, at an end or in the middle between two, far away, and none.
+#: Coordinates whose positions are integers, at an end, halfway between two elements, far outside, infinite or NaN.
 EDGES = (-1, 1, 0, -0.75, 0.5, 1.25, -1.75, 3, -7.5, 1e9, -1e30, np.inf, -np.inf, np.nan)
 
 

@@ -1,4 +1,4 @@
-"""Elements and rows are added at the right places. Places outside are refused."""
+"""Elements and rows are added at the right positions. Positions outside of the array are refused."""
 
 from typing import Any
 
@@ -42,7 +42,7 @@ def test_rows_are_added(dtype: Any) -> None:
 
 
 class Other:
-    """An array that is not NumPy's."""
+    """An array that is not a NumPy array."""
 
     dtype, shape, size, itemsize = np.dtype(float), (2,), 2, 8
 

@@ -1,4 +1,4 @@
-"""The choice between two values for each element, in C and by NumPy."""
+"""The choice between two values for each element, by the C loops and by NumPy."""
 
 import itertools
 
@@ -15,7 +15,7 @@ compiled_only = pytest.mark.skipif(selected(np.ones(1, bool), np.ones(1), 0) is 
 
 
 def operands(shape, kind):
-    """Arrays of a type that fit a shape, in several layouts, and arrays without axes."""
+    """Operands of a type that broadcast to a shape, in several layouts, and operands without axes."""
     a = (RNG.standard_normal(shape) * 5).astype(kind)
     return [a, np.asfortranarray(a), a[..., ::-1], np.array(3).astype(kind), a[:1]]
 

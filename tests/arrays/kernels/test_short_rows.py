@@ -1,4 +1,4 @@
-"""Ufuncs of arrays that are broadcast in short rows: repeated elements are written out, and results are NumPy's."""
+"""Ufuncs of arrays that broadcast along short rows give NumPy's results. They copy repeated elements into rows."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_results(monkeypatch: pytest.MonkeyPatch, first: Any, second: Any, dtype
 
 
 def test_pieces() -> None:
-    """More elements than are written out at a time."""
+    """The arrays have more elements than one piece of long rows."""
     x, y = np.arange(600.0).reshape(300, 1, 2), np.arange(800.0).reshape(1, 400, 2)
     np.testing.assert_array_equal(by_long_rows(np.multiply, x, y), x * y)
     np.testing.assert_array_equal(by_long_rows(np.multiply, x[None], y), x[None] * y)

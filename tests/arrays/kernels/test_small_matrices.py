@@ -61,7 +61,7 @@ def test_solutions(first: Any, second: Any, n: int, dtype: Any) -> None:
 @compiled_only
 @pytest.mark.parametrize("n", [3, 5, 16])
 def test_rows_of_any_order(n: int) -> None:
-    """Each exchange of rows, of matrices and of right-hand sides, is undone by the solution."""
+    """The solution undoes each exchange of rows in the matrices and right-hand sides."""
     rng = np.random.default_rng(n)
     for n_sides in (1, 4, 6, 16):
         x = rng.normal(size=(9, n, n_sides))
@@ -73,7 +73,7 @@ def test_rows_of_any_order(n: int) -> None:
 
 @compiled_only
 def test_pivots() -> None:
-    """Rows are exchanged where that is needed, once or several times."""
+    """Rows are exchanged once or several times where a pivot is 0."""
     for order in ([1, 0, 2], [1, 2, 0], [2, 1, 0]):
         a = np.diag([2.0, 3.0, 5.0])[order]
         assert small_determinants(a) == np.linalg.det(a).round()

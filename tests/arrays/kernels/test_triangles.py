@@ -1,4 +1,4 @@
-"""Triangles of large matrices by the loop over rows, beside NumPy's."""
+"""Triangles of large matrices by the loop over rows, and by NumPy."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ def kernel(name: str, *arguments: Any) -> Any:
 
 
 def plain(monkeypatch: pytest.MonkeyPatch, function: Callable[[], Any]) -> Any:
-    """What a function gives without these loops."""
+    """The result of a function without these loops."""
     with monkeypatch.context() as patch:
         for name in ("softmax", "softmax_back", "standardized", "standardized_back"):
             patch.setattr(vectors, name, lambda *_: None)
@@ -43,7 +43,8 @@ def test_softmax(monkeypatch: pytest.MonkeyPatch, kind: int, name: str, dtype: A
         for scale in (1, 40, 1000):
             x = (scale * rng.normal(size=(3, 2, n))).astype(dtype)
             for array in (x, x[::-1, :, ::-1], np.asfortranarray(x)):
-                # differences are rounded in any case, and so is 1 + the sum of small powers in a logarithm
+                # The differences are rounded in both forms, and so is 1 + (a sum of small powers) in the logarithm. So
+                # compare with more digits.
                 lowered = (array - array.max(2, keepdims=True)).astype(np.longdouble, order="C")
                 expected = plain(monkeypatch, lambda lowered=lowered: kernel(name, lowered, 2))
                 result = kernel(name, array, 2)
@@ -116,7 +117,7 @@ def test_normalisation(monkeypatch: pytest.MonkeyPatch, kind: int, layout: Any, 
         for array in (x, np.asfortranarray(x)):
             result = vectors.standardized(array, w, b, dims, 1e-5)
             if result is None:
-                # where rows are not the last axes the result is laid out as the input is
+                # if the rows are not the last axes, the result would have the layout of the input
                 assert array is not x and dims != tuple(range(x.ndim - len(dims), x.ndim))
                 continue
             expected = plain(monkeypatch, lambda w=w, b=b: kernel("native_batch_norm", x, w, b, dims, 1e-5))
@@ -160,7 +161,7 @@ def test_squared_distances(kind: int, shape: Any, dims: Any, dtype: Any) -> None
             np.testing.assert_allclose(result, expected.astype(float), rtol=tolerance, atol=tolerance)
             for number in (3, 2.5):
                 np.testing.assert_array_equal(vectors.squared_distances(x, dims, keepdims, number), result / number)
-    # equal numbers have no distance, whatever the rounding of their mean
+    # equal numbers have the distance 0, even if their mean is rounded
     assert not vectors.squared_distances(np.full(shape, 0.1, dtype), dims, False, 1).any()
     assert np.isnan(vectors.squared_distances(np.full(shape, np.nan, dtype), dims, False, 1)).all()
 
@@ -191,9 +192,9 @@ def test_layouts_that_are_left_to_whole_arrays() -> None:
     x = np.ones((4, 6, 8), np.float32)
     one = np.ones((1, 6, 1), np.float32)
     assert vectors.standardized(x, one, one, (0, 2), 1e-5) is None  # short runs
-    assert vectors.standardized(x, None, None, (1,), 1e-5) is None  # axes between kept ones
+    assert vectors.standardized(x, None, None, (1,), 1e-5) is None  # axes between other axes
     assert vectors.standardized(x, one, one[:, :1], (1, 2), 1e-5) is None
-    assert vectors.standardized(x, np.ones((1, 6, 8)), None, (1, 2), 1e-5) is None  # of another type
+    assert vectors.standardized(x, np.ones((1, 6, 8)), None, (1, 2), 1e-5) is None  # of another dtype
     assert vectors.standardized(x.astype(np.float16), None, None, (1, 2), 1e-5) is None
     assert vectors.standardized(x[:0], None, None, (1, 2), 1e-5) is None
     assert vectors.softmax(x, 1, False) is None
@@ -203,7 +204,7 @@ def test_layouts_that_are_left_to_whole_arrays() -> None:
 
 @pytest.mark.parametrize("threads", [1, 3])
 def test_large_arrays_are_no_programs(threads: int) -> None:
-    """In threads, and by the loops rather than by programs: the results are those of the loops to the bit."""
+    """Large arrays run in several threads, by the loops and not as programs. The bits are those of the loops."""
     x = np.random.default_rng(0).normal(size=(500, 300)).astype(np.float32)
     before = get_num_threads()
     set_num_threads(threads)

@@ -20,25 +20,25 @@ import pytest
 from adjoint.arrays.kernels import vector_ufuncs
 
 NAMES = sorted(vector_ufuncs.NUMPY_NAMES | vector_ufuncs.SPECIAL_NAMES)
-#: By how many units in the last place results may differ; the originals' own errors are among them.
+#: The largest differences in units in the last place. They include the errors of the originals.
 ULPS = {"sin": 1, "cos": 1, "hypot": 1, "ndtr": 120, "i0": 8, "i0e": 8, "i1": 20, "i1e": 16, "erfinv": 6, "expit": 3}
 ULPS |= {"normal_cdf": ULPS["ndtr"], "log1p": 2, "expm1": 3, "erf": 4, "erfc": 60, "gammaln": 4, "logaddexp": 1}
 ULPS |= {"erfcx": 60}
-#: Near the zeros of these the originals have fewer digits: units are those of 1, or of the larger operand.
+#: The originals lose digits near the zeros of these functions. The units are those of 1, or of the larger operand.
 CANCELLING = ("gammaln", "logaddexp")
-#: Where the originals return 0, or infinity, and there is a number.
+#: Ranges in which the originals return 0 or infinity, although the value is a number.
 LOST = {"expit": (-1e4, -87), "gammaln": (-1e-306, 1e-306)}
-#: The same in single precision, where there is another formula.
+#: The largest differences in single precision, which has other formulas.
 SINGLE_ULPS = {"expit": 4, "normal_cdf": 8, "log1p": 2, "expm1": 2, "erf": 1.5, "erfc": 1}
 SINGLE_ULPS |= {"gammaln": 2, "psi": 1}
-#: From where to where, and by how many units in double precision results may differ from exact ones.
+#: Ranges, and the largest errors in double precision, in units in the last place.
 EXACT = {"log1p": (-1, 30, 1), "expm1": (-40, 40, 2), "erf": (-6, 6, 1.2), "erfc": (-6, 6, 3.5)}
 EXACT |= {"erfcx": (-6, 6, 3.5)}
 
 UP_TO_ONE = ("erfinv", "asin", "acos", "atanh", "arcsin", "arccos", "arctanh")
 FROM_ONE = ("acosh", "arccosh")
 
-#: Linux tells here how many pages a process holds.
+#: Linux lists the memory pages of a process here.
 STATM = Path("/proc/self/statm")
 
 RNG = np.random.default_rng(0)
@@ -49,7 +49,7 @@ ORDINARY = np.concatenate([RNG.uniform(-1, 1, 3000), 8 * RNG.normal(size=2000), 
 
 @pytest.fixture(params=vector_ufuncs.kinds() or [None])
 def kind(request: Any) -> Iterator[Any]:
-    """Each kind of processor that this one can stand in for."""
+    """Each kind of processor that this one can run."""
     if request.param is None:
         yield None
         return
@@ -105,7 +105,7 @@ def test_exact_values(kind: Any, name: str) -> None:
         function = getattr(mp, name, lambda x: mp.exp(mp.mpf(x) ** 2) * mp.erfc(x))
         exact = [function(float(value)) for value in values]
         errors = [float(abs(a - b)) for a, b in zip(map(float, result), exact, strict=True)]
-    # the originals' own: where these vectors gain nothing, their loops run
+    # without vector instructions the originals' loops run, with the originals' errors
     ulps = max(ulps, {"erf": 3, "erfc": 30, "erfcx": 30}.get(name, 0)) if not kind else ulps
     np.testing.assert_array_less(errors, ulps * np.spacing(np.abs(np.array(exact, float))))
 
@@ -124,13 +124,13 @@ def test_special_values_are_those_of_the_original(kind: Any, name: str, dtype: A
         first, actual, expected = first[~lost], actual[~lost], expected[~lost]
     rtol, atol = (1e-6, 1e-45) if dtype == np.float32 else (3e-14, 5e-324)
     np.testing.assert_allclose(actual, expected, rtol=rtol, atol=atol)
-    # of -0.0 SciPy makes 0.0 here
+    # SciPy returns 0.0 for -0.0 here
     signed = first != 0 if name in ("erfinv", "i1", "i1e") else np.full(first.shape, True)
     np.testing.assert_array_equal(np.signbit(actual[signed]), np.signbit(expected[signed]))
 
 
 def assert_same(kind: Any, actual: Any, expected: Any) -> None:
-    """The same bits. Without loops of our own NumPy's compute, which take other ways for other strides: to 4 units."""
+    """The bits are the same with our loops. NumPy's loops depend on strides: their results agree within 4 units."""
     if kind is None:
         np.testing.assert_array_max_ulp(actual, expected, 4)
     else:
@@ -229,7 +229,7 @@ def test_the_tables_are_those_of_the_script() -> None:
 
 @pytest.mark.quick(0)
 def test_what_is_no_ufunc_is_left_as_it_is() -> None:
-    """With SCIPY_ARRAY_API=1 functions of scipy.special are plain ones, more of them in later versions."""
+    """With SCIPY_ARRAY_API=1 some functions of scipy.special are plain functions, more of them in later versions."""
     script = (
         "import numpy, adjoint; from adjoint.arrays.kernels import vector_ufuncs\n"
         "of, original = vector_ufuncs.of, vector_ufuncs.original\n"
@@ -251,7 +251,7 @@ def test_what_is_no_ufunc_is_left_as_it_is() -> None:
     "asan" in os.environ.get("LD_PRELOAD", ""), reason="AddressSanitizer keeps for a while what is freed"
 )
 def test_a_copy_that_dies_leaves_nothing() -> None:
-    """A copy dies where two threads make the same one, and the second is kept."""
+    """Two threads may make the same copy at once. The second copy is kept, and the first one is freed completely."""
     replaced: Any = vector_ufuncs._replaced  # type: ignore[attr-defined]
 
     def pages_after(n: int) -> int:

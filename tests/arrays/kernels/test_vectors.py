@@ -1,4 +1,4 @@
-"""Convolution by loops over vectors and by matrix products."""
+"""Convolution by vector loops and by matrix products."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.skipif(not vectors.there, reason="these loops are compi
 
 
 def both(monkeypatch: pytest.MonkeyPatch, function: Any, *arguments: Any) -> tuple[Any, Any]:
-    """By vectors, and by matrix products."""
+    """The result by vector loops, and the result by matrix products."""
     calls = []
 
     def noted(*arrays: Any) -> bool:
@@ -34,7 +34,7 @@ def both(monkeypatch: pytest.MonkeyPatch, function: Any, *arguments: Any) -> tup
 
 
 def check(monkeypatch: pytest.MonkeyPatch, x: Any, w: Any, geometry: Geometry, groups: int, with_bias: bool) -> None:
-    """The convolution and both its transposes."""
+    """Check the convolution and both of its transposes."""
     rng = np.random.default_rng(1)
     tolerance = {"rtol": 0, "atol": 1e-4 if x.dtype == np.float32 else 1e-11}
     image, kernel = x.shape[2:], w.shape[2:]
@@ -67,7 +67,7 @@ def test_any_geometry(monkeypatch: pytest.MonkeyPatch, kind: int, ndim: int, dty
         tested += 1
         x = rng.normal(size=(int(rng.integers(1, 8)), groups * channels, *image)).astype(dtype)
         w = rng.normal(size=(groups * rows, channels, *kernel)).astype(dtype)
-        # not contiguous, backwards, and repeated along an axis
+        # arrays that are not contiguous, reversed arrays, and arrays that repeat along an axis
         x = [x, np.asfortranarray(x), x[..., ::-1], np.broadcast_to(x[:1], x.shape)][number % 4]
         w = [w, np.asfortranarray(w), w[::-1]][number % 3]
         check(monkeypatch, x, w, geometry, groups, number % 2 == 1)
@@ -120,7 +120,7 @@ def test_what_is_left_to_matrix_products() -> None:
         assert not vectors.can_do(x, other)
     assert not vectors.can_do(x[:, :, 0, 0])
     assert not vectors.can_do(x[None, None])
-    # a signal so long that its windows' results would take too much memory at once
+    # The results for all windows of this signal would take too much memory at once.
     long = Geometry((1,), (0,), (1,))
     stack = convolution._reading((1 << 24,), (3,), long.outputs((1 << 24,), (3,)), long)
     assert vectors._pieces(stack, 1, 1, 4, 4) is None

@@ -1,4 +1,4 @@
-"""Tensors over CuPy's arrays. Without a GPU, a stand-in shows the calls, but not their speed."""
+"""Tensors over CuPy's arrays. On a machine without a GPU a stand-in records the calls; it cannot show their speed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ on_gpu = pytest.mark.skipif(not cuda_is_available(), reason="no CUDA device here
 
 @pytest.fixture(scope="module")
 def cupy() -> Iterator[ModuleType]:
-    """CuPy where there is a device, else the stand-in."""
+    """CuPy if there is a device, else the stand-in."""
     if cuda_is_available():
         import cupy
 
@@ -201,7 +201,7 @@ def test_save_on_cpu(pin_memory: bool, x: Any) -> None:
 
 
 def saved_values(tensor: Any) -> list[Any]:
-    """What the nodes behind a tensor keep, as it lies there."""
+    """The saved arrays of all nodes behind a tensor, still packed."""
     result, stack = [], [tensor.grad_fn]
     while stack:
         node = stack.pop()
@@ -263,11 +263,11 @@ def test_modules_have_no_private_names() -> None:
         getattr(special, "__nothing__")  # noqa: B009
 
 
-# exchange of memory ---------------------------------------------------------------------------------------------------
+# exchange of memory with other libraries ------------------------------------------------------------------------------
 
 
 class OnDevice:
-    """An object that gives memory of a CUDA device."""
+    """An object whose memory is on a CUDA device."""
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return 2, 0

@@ -1,4 +1,4 @@
-"""Functions that replace NumPy's, compared with NumPy's."""
+"""Functions that replace NumPy's functions have NumPy's results."""
 
 from __future__ import annotations
 

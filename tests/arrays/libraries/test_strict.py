@@ -1,6 +1,6 @@
 """Tensors over array-api-strict's arrays, which have only the functions of the standard.
 
-A rule that gives NumPy's results and gradients on them uses no special functions of a library.
+A rule with NumPy's results and gradients on these arrays uses no special functions of a library.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ strict = pytest.importorskip("array_api_strict")
 STRICT = Library(
     lambda array: strict.asarray(array.copy()), lambda array: np.asarray(array._array), type(strict.asarray(0))
 )
-#: Rules that do not work on such arrays, and the reason, which is that the standard has no such function.
+#: Rules that do not work on these arrays, since the standard lacks a function.
 LISTED = GapList.read("strict")
 
 

@@ -39,13 +39,13 @@ def names(name: str) -> set[str]:
     return set().union(*(getattr(family, name, ()) for family in _families))
 
 
-#: Where the inputs of elementwise operations are drawn: (low, high) for all, or by input.
+#: Domains of the inputs of elementwise operations: (low, high) for all inputs, or by input.
 DOMAINS: dict[str, tuple[float, float] | dict[str, tuple[float, float]]] = table("DOMAINS")
 #: Samples besides those derived from the signature.
 MORE: dict[str, list[Sample]] = table("MORE")
 #: Samples instead of derived ones.
 SAMPLES: dict[str, list[Sample]] = table("SAMPLES")
-#: Tests that do not apply, by a pattern of their names, and why.
+#: Tests that do not apply, by a pattern of their names, with the reasons.
 GAPS: dict[str, str] = table("GAPS")
 #: Operations on real numbers only.
 REAL_ONLY = names("REAL_ONLY")
@@ -55,7 +55,7 @@ COMPLEX_ONLY = names("COMPLEX_ONLY")
 SPARSE = names("SPARSE")
 #: Operations whose derivative holds only within a set of inputs, and the function that takes any Tensor into this set.
 WITHIN: dict[str, Callable[[Any], Any]] = table("WITHIN")
-#: Operations whose result must fit into the first input, which therefore has a batch axis whenever another one has.
+#: Operations whose result must fit into the first input. So the first input has a batch axis if another input has one.
 WRITTEN_INTO = {"copy", "fill"}
 
 
@@ -97,6 +97,6 @@ def core_sample(rule: Rule, batch: tuple[int, ...]) -> Sample:
 
 
 def domain(rule: Rule, name: str) -> tuple[float, float]:
-    """Where one input of a rule is drawn."""
+    """The domain of one input of a rule."""
     interval = DOMAINS.get(rule.name, (-1.0, 1.0))
     return interval[name] if isinstance(interval, dict) else interval

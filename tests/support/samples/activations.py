@@ -1,4 +1,4 @@
-"""Samples of activations: drawn away from kinks, on both sides of them."""
+"""Samples of activations, on both sides of their kinks and away from them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ REAL_ONLY = {
     "threshold",
 }
 
-#: Where the inputs of elementwise operations are drawn.
+#: Domains of the inputs of elementwise operations.
 DOMAINS: dict[str, tuple[float, float]] = dict.fromkeys(
     ("hardsigmoid", "hardswish", "silu", "mish", "gelu", "logsigmoid", "hardtanh"), (-5.0, 5.0)
 )

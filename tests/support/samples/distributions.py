@@ -8,7 +8,7 @@ _POSITIVE = (0.5, 3.0)
 _FRACTION = (0.1, 0.9)
 _COUNT = {"low": 0.5, "high": 4.0}
 
-#: Where the inputs of elementwise operations are drawn: (low, high) for all, or by input.
+#: Domains of the inputs of elementwise operations: (low, high) for all inputs, or by input.
 DOMAINS: dict[str, tuple[float, float] | dict[str, tuple[float, float]]] = {
     "beta": _POSITIVE,
     "betainc": {"a": _POSITIVE, "b": _POSITIVE, "x": _FRACTION},

@@ -81,7 +81,7 @@ def log_probabilities(a: np.ndarray) -> np.ndarray:
 
 
 def apart(a: np.ndarray) -> np.ndarray:
-    """No two values close to each other, so that order does not change within a finite difference."""
+    """Numbers with gaps between them, so that a finite difference does not change their order."""
     rng = np.random.default_rng(a.size)
     return a * 1e-2 + rng.permutation(a.size).reshape(a.shape)
 
@@ -89,7 +89,7 @@ def apart(a: np.ndarray) -> np.ndarray:
 # arrays that many samples share -----------------------------------------------------------------------------------
 
 WHOLE, EMPTY, SCALAR = draw(2, 3, 4), draw(0, 3), draw()
-#: Three values along an axis, no two alike.
+#: Three different values along an axis.
 ORDERED = draw(2, 3, 4, then=apart)
 SQUARE, VECTOR = draw(3, 3), draw(3)
 REGULAR = draw(3, 3, then=well_conditioned)

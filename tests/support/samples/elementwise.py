@@ -8,7 +8,7 @@ import adjoint
 from adjoint.rules.elementwise import GATED
 from support.samples.draws import EMPTY, ORDERED, SCALAR, Sample, draw, index, mask
 
-#: Where the inputs of elementwise operations are drawn: (low, high) for all, or by input.
+#: Domains of the inputs of elementwise operations: (low, high) for all inputs, or by input.
 DOMAINS: dict[str, tuple[float, float] | dict[str, tuple[float, float]]] = {
     "acos": (-0.8, 0.8),
     "acosh": (1.2, 3.0),

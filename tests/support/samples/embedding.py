@@ -13,7 +13,7 @@ PLACES = index([1, 2, 1], [3, 0, 1])
 
 #: Samples instead of derived ones.
 SAMPLES: dict[str, list[Sample]] = {
-    # that the gradient leaves out a row or is divided is tested by itself: it is then no derivative
+    # other tests cover options that drop or divide rows of the gradient, since it is then not the derivative
     "embedding": [
         {"weight": draw(4, 3), "indices": PLACES},
         {"weight": draw(4, 3), "indices": index(2)},

@@ -44,11 +44,11 @@ SAMPLES: dict[str, list[Sample]] = {
     "underivable": [{"input": draw(3), "result": index(1, 2, 3), "error": RuntimeError("no derivative")}],
 }
 
-#: Tests that do not apply, by a pattern of their names, and why.
+#: Tests that do not apply, by a pattern of their names, with the reasons.
 GAPS: dict[str, str] = {
     "independent-*": "its gradient is undefined, which a test in test_factorizations.py sees",
     "underivable-*": "asked for a derivative it raises an error, which a test in test_factorizations.py sees",
 }
 
-#: Operations that take their input to be Hermitian, or triangular.
+#: Operations that assume a Hermitian or triangular input.
 WITHIN = {"linalg_cholesky_ex": hermitian_part, "cholesky_solution": lambda a: a.tril()}

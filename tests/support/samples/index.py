@@ -105,7 +105,7 @@ SAMPLES: dict[str, list[Sample]] = {
     ],
 }
 
-#: Tests that do not apply, by a pattern of their names, and why.
+#: Tests that do not apply, by a pattern of their names, with the reasons.
 GAPS: dict[str, str] = {
     "argwhere-*": "the size of its result depends on the values, so members of a batch do not fit together",
 }

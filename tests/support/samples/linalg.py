@@ -47,7 +47,7 @@ SAMPLES: dict[str, list[Sample]] = {
 
 _PHASE = "complex vectors are determined up to a phase, and so is this derivative"
 
-#: Tests that do not apply, by a pattern of their names, and why.
+#: Tests that do not apply, by a pattern of their names, with the reasons.
 GAPS: dict[str, str] = {
     "linalg_eig-*-[!b]*": _PHASE,
     "linalg_eig-float64-programs": _PHASE,
@@ -55,5 +55,5 @@ GAPS: dict[str, str] = {
     "linalg_svd-complex128-[!b]*": _PHASE,
 }
 
-#: Operations that take their input to be Hermitian.
+#: Operations that assume a Hermitian input.
 WITHIN = dict.fromkeys(["linalg_cholesky", "linalg_eigh"], hermitian_part)

@@ -43,7 +43,7 @@ WEIGHTS = np.array([0.5, 1.0, 2.0, 1.5])
 
 
 def nll_samples(wide: bool) -> list[Sample]:
-    """Arguments of nll_loss, or those of its transpose, whose input is the cotangent of the loss."""
+    """Arguments of nll_loss, or of its transpose, whose input is the cotangent of the loss."""
     samples: list[Sample] = []
     for target, dim, shape in (
         (CLASSES[:, None], 1, (3, 4)),
@@ -61,7 +61,7 @@ def nll_samples(wide: bool) -> list[Sample]:
     return samples
 
 
-#: Four moments of two samples and three classes; the targets are 1, 1 and 2, the second sample ends after three.
+#: Four frames of two samples and three classes. The targets are 1, 1 and 2. The second sample has three frames.
 STATES = index([0, 1, 0, 1, 0], [0, 2, 0, 0, 0])
 NEVER = -1e30
 CTC: Sample = {

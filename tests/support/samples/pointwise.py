@@ -6,7 +6,7 @@ import numpy as np
 
 from support.samples.draws import EMPTY, SCALAR, Sample, draw, index
 
-#: Where the inputs of elementwise operations are drawn: (low, high) for all, or by input.
+#: Domains of the inputs of elementwise operations: (low, high) for all inputs, or by input.
 DOMAINS: dict[str, tuple[float, float] | dict[str, tuple[float, float]]] = {
     "addcdiv": {"input": (-1.0, 1.0), "tensor1": (-1.0, 1.0), "tensor2": (0.5, 2.0)},
     "frexp": (0.6, 0.9),

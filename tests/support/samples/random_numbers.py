@@ -1,4 +1,4 @@
-"""Samples of random numbers that were drawn."""
+"""Samples of operations on random numbers."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ REAL_ONLY = {
     "softmax",
 }
 
-#: Reductions over some axes, all, none that there are.
+#: Reductions over some axes, over all axes, over no axis.
 REDUCTIONS: list[Sample] = [
     {"input": WHOLE},
     {"input": WHOLE, "dim": 1},

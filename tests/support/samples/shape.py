@@ -107,7 +107,7 @@ SAMPLES: dict[str, list[Sample]] = {
 REAL_ONLY = {"view_as_complex", "joined_pairs"}
 COMPLEX_ONLY = {"view_as_real", "pairs"}
 
-#: Tests that do not apply, by a pattern of their names, and why.
+#: Tests that do not apply, by a pattern of their names, with the reasons.
 GAPS: dict[str, str] = {
     "view-*-layout": "a view of strided elements under another shape does not exist, and is refused",
 }

@@ -10,7 +10,7 @@ from adjoint.arrays.libraries.sparse_arrays import compressed_pattern, coo_patte
 from support.samples.draws import Sample, draw
 
 _SORTED = SparseLayout((3, 4), np.array([0, 0, 1, 2, 2]), np.array([1, 3, 0, 2, 3]))
-#: Unsorted, with two values in one place, and an empty row.
+#: A matrix with unsorted entries, two values at one position, and an empty row.
 _UNSORTED = SparseLayout((4, 3), np.array([2, 0, 2, 3, 2]), np.array([1, 2, 0, 0, 1]))
 
 _COO = coo_pattern((3, 4), np.array([1, 3, 4, 10]))
@@ -33,7 +33,7 @@ SAMPLES: dict[str, list[Sample]] = {
 }
 
 _ELSEWHERE = "results or gradients are sparse arrays: tests/sparse_matrices/test_tensor_derivatives.py"
-#: Tests that do not apply, and why.
+#: Tests that do not apply, with the reasons.
 GAPS: dict[str, str] = {f"{name}-*": _ELSEWHERE for name in ("elements_at", "sparse_array", "strided_of")}
 #: Operations on sparse arrays.
 SPARSE = {"elements_at", "sparse_array", "strided_of"}

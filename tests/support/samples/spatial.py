@@ -20,8 +20,7 @@ LINES = (interpolation.lines(3, 5, False, None, False), interpolation.cubics(4, 
 MEANS = (axis_maps.adaptive_means(4, 1), axis_maps.means(5, 3, 2, 1, 3, False))
 PLACES = index([[3, 0], [1, 1]], [[2, 3], [-1, 2]])
 
-#: Samples instead of derived ones.
-#: Points of a grid, some of them beyond the ends, none of them where a weight has a kink.
+#: The points of a grid avoid kinks of the weights, and some are outside of the grid.
 POINTS = np.array([[[-0.71, 0.23], [0.41, 0.87], [1.32, -1.43]], [[-2.11, 0.05], [0.17, -0.37], [0.63, 1.09]]])
 
 SAMPLES: dict[str, list[Sample]] = {

@@ -8,7 +8,7 @@ from support.samples.draws import EMPTY, SCALAR, Sample, draw, index
 
 _POSITIVE = (0.5, 3.0)
 
-#: Where the inputs of elementwise operations are drawn: (low, high) for all, or by input.
+#: Domains of the inputs of elementwise operations: (low, high) for all inputs, or by input.
 DOMAINS: dict[str, tuple[float, float] | dict[str, tuple[float, float]]] = {
     "digamma": _POSITIVE,
     "lgamma": _POSITIVE,
@@ -43,7 +43,7 @@ _FAMILY |= {name for name in TABLE if name.startswith("special_")}
 #: Operations on real numbers only.
 REAL_ONLY = _FAMILY - _COMPLEX
 
-# by the first argument there is no derivative
+# the first argument has no derivative
 _BY_OTHER: list[Sample] = [{"input": 2.5, "other": draw(2, 3, low=0.5, high=3.0)}]
 
 #: Samples besides those derived from the signature.
@@ -56,7 +56,7 @@ MORE: dict[str, list[Sample]] = {
     "spherical_bessel_j": [{"input": draw(2, 3), "order": 2}, {"input": draw(4, then=lambda a: a * 1e-3)}],
     "sinc": [{"input": draw(4, then=lambda a: a * 1e-6)}],
     "airy_ai": [{"input": draw(2, 3, low=-3.0, high=3.0), "order": 1}],
-    # where they are series, and where both
+    # the range has arguments with a series and arguments without
     **{name: [{"input": draw(6, low=1.0, high=12.0)}] for name in _DIFFERENCES - {"digamma_difference"}},
 }
 

@@ -1,4 +1,4 @@
-"""Times on a device, with a stand-in for CuPy's module; what traces of devices say."""
+"""Times on a device, by a stand-in for CuPy's module, and traces with devices."""
 
 import sys
 from types import SimpleNamespace
@@ -13,7 +13,7 @@ from adjoint.tools.profiler.devices import Clock, clock_of
 
 
 class FakeEvent:
-    """A mark on the timeline of a device that takes 0.25 ms from one mark to the next."""
+    """A device event. The time between two events is 0.25 ms."""
 
     now = 0.0
 
@@ -40,7 +40,7 @@ CUDA = SimpleNamespace(
 
 @pytest.fixture
 def cupy(monkeypatch):
-    """A module like CuPy whose arrays are NumPy's."""
+    """A module with CuPy's names whose arrays are NumPy's."""
     monkeypatch.setitem(sys.modules, "cupy", SimpleNamespace(cuda=CUDA, ndarray=np.ndarray))
 
 
@@ -51,7 +51,7 @@ def test_times_of_operations_on_a_device(cupy):
     assert prof.use_device == "cuda"
     calls = {event.name: event for event in reversed(prof.function_events)}
     assert [tuple(kernel) for kernel in calls["aten::mul"].kernels] == [("aten::mul", 3, 250.0)]
-    # what is around others has no times of its own
+    # an event that contains others has no device time
     assert calls["aten::linalg_matmul"].kernels == []
     assert calls["aten::linalg_matmul"].device_time_total == calls["aten::matmul"].device_time_total == 250.0
     assert calls["MulBackward0"].device_time_total == 250.0

@@ -1,4 +1,4 @@
-"""Memory by its purpose, and the lines that hold it at the peaks."""
+"""Memory by its purpose, and the lines that hold memory at the peaks."""
 
 import gzip
 import json
@@ -50,7 +50,7 @@ def test_peaks_know_the_line_and_the_operation():
     assert owner.nbytes == 100 * KILO and owner.operation == "aten::mul" and owner.category == "temporary"
     assert "in model: big = x.expand(100, 250) * 2" in owner.line and __file__ in owner.line
     assert "aten::mul" in str(peak) and "in model" in str(prof.memory_timeline())
-    # before the profiler there were no lines
+    # there are no lines for memory from before the profiler
     assert "made before the profiler was started" in str(prof.memory_timeline().peaks["parameters"])
 
 

@@ -1,4 +1,4 @@
-"""The events and their names: functions, creation, formulas of backward passes, custom functions."""
+"""Events and their names: functions, creation, formulas of backward passes, custom functions."""
 
 import numpy as np
 import pytest
@@ -12,13 +12,13 @@ EVALUATE = "autograd::engine::evaluate_function: "
 
 
 def tree(call):
-    """A call as its name, or (name, calls inside)."""
+    """A call as its name, or as (name, inner calls)."""
     name = call.name.removeprefix("aten::")
     return (name, [tree(inner) for inner in call.cpu_children]) if call.cpu_children else name
 
 
 def noted(program):
-    """What a program does, without the engine's own events."""
+    """The events of a program, without the engine's own events."""
     with profile() as prof:
         program()
     outermost = [event for event in prof.function_events if event.cpu_parent is None]
@@ -64,7 +64,7 @@ def test_functions_made_of_operations_are_around_them():
     assert noted(lambda: F.cross_entropy(x, target)) == [("cross_entropy_loss", children)]
     image, weight = adjoint.ones(1, 1, 3, 3), adjoint.ones(1, 1, 2, 2)
     assert noted(lambda: F.conv2d(image, weight)) == [("conv2d", ["convolution"])]
-    # a function that is called as its operation is one event
+    # a function with the same name as its operation makes one event
     assert noted(lambda: x.sum()) == ["sum"]
     assert noted(lambda: x / 2) == ["div"]
     assert noted(lambda: x[:, 1:]) == ["slice"]

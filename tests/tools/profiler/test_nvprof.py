@@ -1,4 +1,4 @@
-"""Traces of nvprof: files with its tables, as far as they are read."""
+"""Traces of nvprof: the tables of its files that are read."""
 
 import sqlite3
 
@@ -16,13 +16,13 @@ CREATE TABLE CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL (_id_ INTEGER PRIMARY KEY AUT
     deviceId INT, correlationId INT, name INT);
 """
 STRINGS = {1: "aten::mul, seq=4", 2: "MulBackward0, stashed seq=4", 3: "inner", 4: "elementwise_kernel"}
-# of each marker its id, the flag of its beginning or end, the time in nanoseconds, and its name
+# each marker: its id, the flag of its beginning or end, the time in nanoseconds, and its name
 MARKERS = [(1, 2, 1000, 1), (2, 2, 2000, 3), (2, 4, 3000, 0), (1, 4, 5000, 0), (3, 2, 6000, 2), (3, 4, 9000, 0)]
 
 
 @pytest.fixture
 def trace(tmp_path):
-    """Writes a trace with these markers, launches (start, end, correlation) and kernels (start, end, ..., name)."""
+    """Write a trace with these markers, launches (start, end, correlation) and kernels (start, end, ..., name)."""
 
     def write(markers=MARKERS, launches=(), kernels=()):
         path = tmp_path / "trace.prof"
@@ -81,7 +81,7 @@ def test_bad_files(trace, tmp_path):
 
 
 def test_tables_that_are_programs_are_refused(trace):
-    """A view runs when it is read, and may never end."""
+    """A read of a view runs the view's query, which may never end."""
     path = trace()
     connection = sqlite3.connect(path)
     connection.execute("DROP TABLE StringTable")
@@ -100,7 +100,7 @@ def test_rows_of_other_contents_are_one_error(trace, name, start):
 
 
 def test_names_of_files_have_no_meaning(trace, tmp_path):
-    """What follows a question mark in a URI would change how the file is opened."""
+    """The text after a question mark in a URI would be an option of the connection."""
     with pytest.raises(sqlite3.OperationalError):
         load_nvprof(tmp_path / "made?mode=rwc")
     assert not (tmp_path / "made").exists()

@@ -18,7 +18,7 @@ def names(prof):
 
 
 def find(prof, name):
-    """The first event of this name that is no part of a backward pass."""
+    """The first event with this name outside of backward passes."""
     return next(e for e in prof.function_events if e.name == name and (not e.cpu_parent or e.cpu_parent.scope != 1))
 
 
@@ -97,7 +97,7 @@ def test_double_backward_and_anomaly_mode():
             g.sum().backward()
     assert x.grad.tolist() == [6.0, 6.0, 6.0]
     assert names(prof).count("PowBackward0") == 2
-    # recorded formulas are operations of their own
+    # recorded formulas are operations with their own events
     nodes = [event for event in prof.function_events if event.name == "PowBackward0"]
     assert any(call.name.startswith("aten::") for node in nodes for call in node.cpu_children)
 
@@ -264,7 +264,7 @@ def test_memory_taken_and_given_back():
     assert find(prof, "MulBackward0").cpu_memory_usage == 4000
     loose = [event for event in prof.function_events if event.name == "[memory]"]
     assert loose and all(event.cpu_memory_usage < 0 for event in loose)
-    # what is left is the gradient
+    # the rest is the gradient
     top = [event for event in prof.function_events if event.cpu_parent is None]
     assert sum(event.cpu_memory_usage for event in top) == 4000
     assert "CPU Mem" in prof.table()

@@ -1,4 +1,4 @@
-"""Ranges for other programs: their names, nesting, and what is said when the packages are missing."""
+"""Ranges for other programs: names, nesting, and errors without the packages."""
 
 import sys
 from types import SimpleNamespace
@@ -13,7 +13,7 @@ from adjoint.tools.profiler.ranges import emit_ranges
 
 @pytest.fixture
 def ranges(monkeypatch):
-    """What a stand-in for nvtx was told: names of ranges, and None where one ended."""
+    """The calls of a stand-in for nvtx: the names of ranges, and None for each end."""
     calls = []
     fake = SimpleNamespace(push_range=calls.append, pop_range=lambda: calls.append(None))
     monkeypatch.setitem(sys.modules, "nvtx", fake)
@@ -32,7 +32,7 @@ def test_names_of_ranges_connect_forward_and_backward(ranges):
     assert ranges[:2] == [f"aten::mul, seq={number}", None]
     assert ranges[2:6] == ["loss", f"aten::sum, seq={number + 1}", None, None]
     start = ranges.index(f"MulBackward0, stashed seq={number}")
-    # a pass that is not recorded gives out no numbers
+    # a pass without a recording has no sequence numbers
     assert ranges[start + 1 : start + 4] == ["aten::mul, seq=0", None, None]
     assert ranges[-2:] == ["torch::autograd::AccumulateGrad", None]
     assert ranges.count(None) * 2 == len(ranges)

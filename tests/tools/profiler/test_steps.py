@@ -1,4 +1,4 @@
-"""Schedules, steps, handlers of traces, and the older profiler."""
+"""Schedules, steps, trace handlers, and the older profiler."""
 
 import gzip
 import json
@@ -45,7 +45,7 @@ def test_schedules():
 
 
 def run(steps, **options):
-    """The names that the handler saw of each trace, after so many steps of one multiplication."""
+    """The event names that the handler got for each trace, after some steps with one multiplication each."""
     traces = []
     x = adjoint.ones(2)
     options.setdefault("on_trace_ready", lambda prof: traces.append([event.name for event in prof.events()]))

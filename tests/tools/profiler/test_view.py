@@ -1,4 +1,4 @@
-"""Looking at traces: the page in headless Chromium, its logic in Node, the server, the table of the command line."""
+"""Views of traces: the page in headless Chromium, its logic in Node, the server, the table of the command line."""
 
 import gzip
 import json
@@ -29,7 +29,7 @@ SCRIPT = files("adjoint.tools.profiler") / "page.js"
 
 @pytest.fixture(scope="module")
 def trace_file(tmp_path_factory):
-    """The trace of a small training step, with memory, shapes and a label that is no plain text."""
+    """The trace of a small training step, with memory, shapes and a label of special characters."""
     x = adjoint.randn(64, 64)
     w = adjoint.randn(64, 64, requires_grad=True)
     with profile(profile_memory=True, record_shapes=True, with_stack=True, with_flops=True) as prof:
@@ -47,7 +47,7 @@ PHASES = {"X": {"dur", "tid"}, "M": {"args"}, "C": {"args"}, "s": {"id", "tid"},
 
 
 def assert_valid(trace):
-    """The rules of the trace-event format that viewers depend on."""
+    """The rules of the trace-event format that viewers need."""
     assert trace["displayTimeUnit"] in {"ms", "ns"}
     open_calls, flows, last_counter = {}, {}, -1.0
     names = set()
@@ -66,7 +66,7 @@ def assert_valid(trace):
             flows.setdefault(entry["id"], []).append(entry)
     assert names == set(open_calls)
     for spans in open_calls.values():
-        # calls of a thread are inside of each other or apart
+        # calls of a thread are nested or disjoint
         around = []
         for start, end in sorted(spans, key=lambda span: (span[0], -span[1])):
             while around and around[-1] <= start and end > around[-1]:
@@ -132,7 +132,7 @@ def test_page_holds_all_that_it_needs(trace_file):
     assert script.strip() == SCRIPT.read_text(encoding="utf-8").strip()
     ids = {attrs.get("id") for _, attrs in outline.elements}
     assert set(re.findall(r'byId\("([\w-]+)"\)', script)) <= ids
-    # nothing is loaded from elsewhere, and nothing may be
+    # the page loads nothing from other places, and its policy forbids it
     assert not any({"src", "href"} & attrs.keys() for _, attrs in outline.elements)
     assert any("default-src 'none'" in attrs.get("content", "") for _, attrs in outline.elements)
     assert "<title>&lt;trace&gt;</title>" in page and not re.search("@[A-Z]+@", page)
@@ -219,7 +219,7 @@ def test_logic_of_the_page(trace_file):
 
 
 def chromium(folder, address, *options):
-    """Run headless Chromium on a page; returns what it printed."""
+    """Run headless Chromium on a page. Returns its output."""
     flags = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars"]
     flags += [f"--user-data-dir={folder / 'chromium'}", "--window-size=1000,900", "--virtual-time-budget=2000"]
     command = [CHROMIUM, *flags, *options, address]
@@ -227,7 +227,7 @@ def chromium(folder, address, *options):
 
 
 def pixels(png):
-    """The colours of an uncompressed or filtered 8-bit PNG as an array of (row, column, channel)."""
+    """The colours of an 8-bit PNG as an array of (row, column, channel)."""
     data, at, packed = png.read_bytes(), 8, b""
     while at < len(data):
         length, kind = int.from_bytes(data[at : at + 4]), data[at + 4 : at + 8]
