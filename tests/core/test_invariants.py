@@ -1252,6 +1252,27 @@ def test_modified_view_of_a_base_without_history_keeps_its_own():
     assert_same(w.grad, [0.0, 1.0, 1.0])
 
 
+RESHAPES_IN_PLACE = {
+    "unsqueeze_": lambda v: v.unsqueeze_(0),
+    "squeeze_": lambda v: v.squeeze_(),
+    "t_": lambda v: v.t_(),
+    "swapaxes_": lambda v: v.swapaxes_(0, -1),
+    "as_strided_": lambda v: v.as_strided_((2,), (1,)),
+}
+
+
+@pytest.mark.parametrize("reshape", RESHAPES_IN_PLACE.values(), ids=RESHAPES_IN_PLACE)
+def test_modified_view_stays_recorded_when_it_is_reshaped_in_place(reshape):
+    w = leaf(0.5, 2.0, 3.0)
+    x = adjoint.zeros(3, dtype=w.dtype)
+    v = x[1:]
+    v.copy_(w[1:])
+    x.detach_()
+    with adjoint.no_grad():
+        reshape(v)
+    assert v.requires_grad and v.grad_fn is not None
+
+
 def meeting(kind):
     """A tensor without history whose elements share memory, except within its first row."""
     if kind == "expanded":

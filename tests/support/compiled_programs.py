@@ -83,6 +83,18 @@ simple("range_of_value", lambda x, n: x[: int(n)] * 2, MAT, values(*[adjoint.ten
 simple("einsum", lambda x, y: adjoint.einsum("ij,kj->ik", x, y), MAT, tensor(2, 4))
 simple("cat_stack", lambda x, y: (adjoint.cat([x, y]), adjoint.stack([x, x * 2])), MAT, tensor(2, 4))
 simple("softmax_loss", lambda x: -adjoint.log_softmax(x, 1)[:, 0].mean(), MAT, rounded="sums of loops of its own")
+simple(
+    "view_of_a_constant_is_saved",
+    lambda x: adjoint.nn.functional.cross_entropy(x, adjoint.arange(x.shape[0])),
+    MAT,
+    rounded="sums of loops of its own",
+)
+simple(
+    "eigenvectors",
+    lambda x: adjoint.linalg.eigh(x + x.mT)[1][:, 0].pow(4).sum(),
+    tensor(3, 3),
+    rounded="products of matrices",
+)
 simple("cumulative", lambda x: x.cumsum(0) * x.cumprod(1), MAT)
 simple(
     "matrix_functions",

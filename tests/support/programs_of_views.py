@@ -84,16 +84,21 @@ class Model:
     def requires(self) -> bool:
         return self.leaf or self.node or (self.base is not None and self.base.requires)
 
-    def settle(self) -> None:
-        """Give a view the current history of its base."""
+    def check_stale(self) -> bool:
+        """Whether the base of a view has another history. Raises Refused if the view must not follow."""
         if self.base is None or self.stamp == self.memory.version:
-            return
+            return False
         if not (self.node or self.base.requires):
             # a base that starts to require gradients later gives this view a history
-            return
+            return False
         if self.origin is not None:
             raise Refused(STALE_VIEW)
-        self.follow()
+        return True
+
+    def settle(self) -> None:
+        """Give a view the current history of its base."""
+        if self.check_stale():
+            self.follow()
 
     def follow(self) -> None:
         """Take the history of the base. A base that was detached has no path to the leaves."""
@@ -579,7 +584,7 @@ class Program:
                     # the view that is written to is recorded
                     target.settle()
                 destination, of_source = target if advanced else part, source is not None and source.requires
-                stale = refusal_of(source.settle) if advanced and source is not None and of_source else ()
+                stale = refusal_of(source.check_stale) if advanced and source is not None and of_source else ()
                 if stale:
                     # which of several errors is raised depends on whether the source broadcasts
                     overlap = refusal_of(lambda: self.check_memory(target, []))

@@ -12,7 +12,7 @@ import numpy
 
 from adjoint.arrays.determinism import get_deterministic_debug_mode
 from adjoint.arrays.dtypes import get_default_dtype
-from adjoint.core.graph import new_tensor, nodes_behind
+from adjoint.core.graph import TensorBase, new_tensor, nodes_behind
 from adjoint.core.modes.state import MODES, current
 from adjoint.runtime.threads import get_num_threads
 
@@ -33,12 +33,17 @@ def has_hidden_tensor(references: list[Any], ids: Container[int], nodes: list[An
 
 
 def times_saved(nodes: list[Any]) -> dict[int, int]:
-    """How often the nodes of a graph hold each Tensor, by its id."""
+    """How often the nodes of a graph, and views that they have saved, hold each Tensor, by its id."""
     times: dict[int, int] = {}
+    views: dict[int, Any] = {}
     for node in nodes_behind(nodes):
         for _, saved in node._ad_saved_items():
-            number = id(getattr(saved, "original", saved))
-            times[number] = times.get(number, 0) + 1
+            tensor = getattr(saved, "original", saved)
+            times[id(tensor)] = times.get(id(tensor), 0) + 1
+            if isinstance(tensor, TensorBase) and tensor._view is not None:
+                views[id(tensor._view)] = tensor._view
+    for view in views.values():
+        times[id(view.base)] = times.get(id(view.base), 0) + 1
     return times
 
 

@@ -144,6 +144,10 @@ def succeed(tensor: TensorBase, node: Node, whole: Node, output_nr: cython.int):
 
 def become(tensor: TensorBase, view: TensorBase):
     """Let a tensor be a view of it that an operation gave: other axes, the same memory and place in the graph."""
+    old: View = tensor._view
+    if old is not None and old.rewritten is not None:
+        # the new view does not know of the write through the old one
+        node_of(tensor)
     before: Node = tensor._node
     number = tensor._output_nr
     tensor._array = view._array

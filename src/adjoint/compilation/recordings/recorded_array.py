@@ -38,7 +38,7 @@ OF_LAYOUT = frozenset(
 #: Operations whose kernels consist of NumPy's functions: each of these is a step.
 OF_FUNCTIONS = frozenset(
     ("sum", "sum_all", "mean", "mean_all", "amax", "amin", "embed_view", "written_at", "cat", "stack", "logsumexp")
-    + ("linear", "addmm", "addmv", "moved")
+    + ("linear", "addmm", "addmv", "moved", "is_complex_array")
 )
 #: Attributes without values, which are read from the array.
 _LAYOUT_ATTRIBUTES = (
