@@ -23,7 +23,7 @@ ROUNDED = dict.fromkeys(
     ],
     SUMS,
 )
-#: Functions that are not recorded, and the reason. A function that returns a view of an argument is not recorded either.
+#: Functions that are not recorded, and the reason. Neither are functions that return a view of an argument.
 AT_VALUES = "it looks at values to choose its memory"
 NO_GRADIENT = "the gradient of some result is an error"
 NOT_RECORDED = {

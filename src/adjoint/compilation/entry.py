@@ -550,7 +550,9 @@ class Entry:
                 self._budgets(lowering, values),
             )
         except Dependent:
-            raise Refused("has a gradient that looks at values, or that needs memory which the function writes into") from None
+            raise Refused(
+                "has a gradient that looks at values, or that needs memory which the function writes into"
+            ) from None
 
     def _prepare_pulls(
         self, halves: Halves, cotangents: list[View], gradients: list[list[View]], entries: list[View], pack: Pack
