@@ -2,9 +2,9 @@
 Circuits: a diode clipper
 =========================
 
-A resistor and a diode in series: the voltage of the diode solves a nonlinear equation at each instant.
-``implicit.root`` gives the solution with its derivative, the small-signal gain. Lambert's function W is the known
-answer.
+A resistor and a diode are in series. At each instant the voltage of the diode solves a nonlinear equation.
+``implicit.root`` gives the solution and its derivative, which is the small-signal gain. Lambert's function W is the
+known answer.
 """
 
 import matplotlib.pyplot as plt
@@ -18,7 +18,7 @@ resistance, saturation, thermal = 1000.0, 1e-12, 0.02585
 
 
 def current_balance(v, source, ohm):
-    """What flows through the resistor flows through the diode."""
+    """The difference of the currents through the resistor and through the diode."""
     return (source - v) / ohm - saturation * (np.exp(v / thermal) - 1)
 
 
@@ -36,7 +36,7 @@ print(f"largest difference from Lambert's function {np.abs(voltage - exact)[~lar
 assert np.allclose(voltage[~large], exact[~large], atol=1e-9)
 
 # %%
-# The gain of a small signal is the slope of the curve; by hand it is 1 / (1 + R I' ).
+# The gain of a small signal is the slope of the curve. The formula is 1 / (1 + R I').
 gain = adjoint.jvp(diode_voltage, (source,), (np.ones_like(source),))[1]
 by_hand = 1 / (1 + resistance * saturation / thermal * np.exp(voltage / thermal))
 assert np.allclose(gain, by_hand, rtol=1e-7)

@@ -2,9 +2,9 @@
 A climate of two boxes
 ======================
 
-The upper ocean warms quickly, the deep ocean slowly. With a doubled amount of carbon dioxide, what do the four
-parameters say about the warming, and how uncertain is it? The derivative of the solution by its parameters turns
-uncertainties of parameters into those of temperatures.
+The upper ocean warms quickly, the deep ocean slowly. How large is the warming for a doubled amount of carbon dioxide,
+and how uncertain is it? The model has four parameters. The derivative of the solution by the parameters turns their
+uncertainties into uncertainties of temperatures.
 """
 
 import matplotlib.pyplot as plt
@@ -13,7 +13,7 @@ import numpy as np
 import adjoint
 from adjoint.implicit import odeint
 
-forcing = 3.7  # W/m^2, from twice the carbon dioxide
+forcing = 3.7  # W/m^2, for twice the carbon dioxide
 #: Feedback and exchange in W/m^2/K, heat capacities in W years/m^2/K: means of climate models (Geoffroy et al., 2013)
 best = np.array([1.13, 0.73, 7.3, 91.0])
 deviation = np.array([0.31, 0.18, 1.1, 27.0])

@@ -2,8 +2,8 @@
 An epidemic in a boarding school
 ================================
 
-In 1978 influenza went through an English boarding school of 763 boys; how many were in bed was noted each day. We fit
-the SIR model: ``odeint`` solves its differential equation, and the Jacobian passes through the solution.
+In 1978 an English boarding school of 763 boys had an influenza epidemic. The number of boys in bed was noted each day.
+We fit the SIR model: ``odeint`` solves its differential equation, and the Jacobian passes through the solution.
 """
 
 import matplotlib.pyplot as plt
@@ -36,8 +36,8 @@ print(f"one ill boy infects {infection / recovery:.2f} others")
 assert np.all(np.abs(solution.x - [1.66, 0.44]) < 2 * spread)
 
 # %%
-# Final size: the share that is never infected solves s = exp(-R (1 - s)). Its derivative by R comes from the equation
-# itself, not from the steps of a solver.
+# Final size: the share s of boys that are never infected solves s = exp(-R (1 - s)). Its derivative by R follows from
+# the equation, not from the steps of a solver.
 ratio = infection / recovery
 left = adjoint.implicit.root(lambda s, r: s - np.exp(-r * (1 - s)), 0.02, ratio)
 slope = adjoint.grad(lambda r: adjoint.implicit.root(lambda s, r: s - np.exp(-r * (1 - s)), 0.02, r))(ratio)

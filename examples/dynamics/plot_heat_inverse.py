@@ -2,9 +2,9 @@
 An inverse problem: what conducts the heat?
 ===========================================
 
-A plate is heated evenly and kept cold at its edge. From its temperatures we look for the conductivity at every point.
-The temperature solves a sparse linear system; ``spsolve`` has derivatives by the matrix's entries, so the gradient
-costs one more solve with the same factorisation.
+A plate is heated evenly and kept cold at its edge. We compute the conductivity at every point from the temperatures.
+The temperature solves a sparse linear system. ``spsolve`` has derivatives by the matrix's entries. The gradient needs
+one more solve with the same factorisation.
 """
 
 import matplotlib.pyplot as plt
@@ -25,7 +25,7 @@ truth = (
 across, below = (cell[:, :-1].ravel(), cell[:, 1:].ravel()), (cell[:-1].ravel(), cell[1:].ravel())
 one = np.concatenate([across[0], below[0]])
 other = np.concatenate([across[1], below[1]])
-# how many sides of a cell lie at the cold edge
+# the number of sides of each cell at the cold edge
 sides = sum((np.indices((n, n))[k] == end).astype(float) for k in (0, 1) for end in (0, n - 1)).ravel()
 rows = np.concatenate([one, other, one, other, cell.ravel()])
 columns = np.concatenate([one, other, other, one, cell.ravel()])
@@ -34,7 +34,7 @@ heat = np.full(n * n, 1.0 / n**2)
 
 def temperature(conductivity):
     k = conductivity.reshape(-1)
-    link = 2 * k[one] * k[other] / (k[one] + k[other])  # two half cells in a row
+    link = 2 * k[one] * k[other] / (k[one] + k[other])  # two half cells in series
     entries = np.concatenate([link, link, -link, -link, 2 * sides * k])
     return spsolve(entries, np.stack([rows, columns]), heat)
 
@@ -43,7 +43,7 @@ measured = temperature(truth)
 
 
 # %%
-# The logarithm of the conductivity is smoothed a little.
+# The loss has a small penalty on differences of the logarithm of the conductivity.
 def loss(log_k):
     misfit = (temperature(np.exp(log_k)) - measured) / measured.max()
     smooth = np.sum(np.diff(log_k, axis=0) ** 2) + np.sum(np.diff(log_k, axis=1) ** 2)

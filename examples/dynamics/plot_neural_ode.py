@@ -2,8 +2,8 @@
 A neural network as a law of motion
 ===================================
 
-Points of a spiral are given, but not the law of their motion. A small network replaces the law. It is trained so that
-solutions pass through the points. At the end we compute a way that was not in the training: the way from another start.
+We know points of a spiral, but not the law of their motion. A small network replaces the law. We train it so that
+solutions pass through the points. At the end we compute a solution from another start, which was not in the training.
 """
 
 import matplotlib.pyplot as plt
@@ -21,7 +21,7 @@ def law(x, w):
 
 
 def flow(start, w):
-    """The states at the given times, by Runge and Kutta's method, of several starts at once."""
+    """The states at the given times for several starts at once, by the Runge-Kutta method."""
     x, states = start, [start]
     for _ in times[1:]:
         k1 = law(x, w)
@@ -48,7 +48,7 @@ w = {
 }
 
 # %%
-# 122 weights: few enough for quasi-Newton steps. The loop over time is recorded once and replayed.
+# A quasi-Newton method is suitable, since there are only 122 weights. The loop over time is recorded once and replayed.
 solution = adjoint.optimize.minimize(
     lambda w: np.mean((flow(starts, w) - data) ** 2), w, method="L-BFGS-B", options={"maxiter": 400}, compile=True
 )

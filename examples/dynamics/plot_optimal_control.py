@@ -2,9 +2,9 @@
 Optimal control: from rest to rest with least effort
 ====================================================
 
-A cart is pushed from one place to another in one second and has to stand still there. Which force needs the least
-effort? Calculus of variations says: :math:`u(t) = 6 - 12 t`, of cost 12. We ask a solver with constraints. Then we
-add wind that grows with the square of the speed, for which there is no formula.
+A force pushes a cart from one point to another in one second, and the cart must be at rest there. Which force needs the
+least effort? The calculus of variations gives :math:`u(t) = 6 - 12 t`, with the cost 12. A solver with constraints
+finds it, too. Then we add a drag that grows with the square of the speed. This problem has no formula.
 """
 
 import matplotlib.pyplot as plt
@@ -18,7 +18,7 @@ h = 1 / steps
 
 
 def drive(force, drag=0.0):
-    """Positions and speeds, with the force constant in each step."""
+    """Positions and speeds. The force is constant in each step."""
     position, speed, way = 0.0 * force[0], 0.0 * force[0], []
     for k in range(steps):
         pull = force[k] - drag * speed * np.abs(speed)
@@ -39,7 +39,7 @@ for drag in (0.0, 3.0):
     print(f"drag {drag}: effort {solution.fun:.4f}")
 
 # %%
-# In steps the least effort is 12 / (1 - 1/n^2) exactly, and the force lies on the line.
+# With n steps the least effort is exactly 12 / (1 - 1/n^2), and the force lies on the same line.
 middle = (np.arange(steps) + 0.5) * h
 assert np.isclose(effort(solutions[0.0]), 12 / (1 - h**2), rtol=1e-6)
 assert np.allclose(solutions[0.0], (6 - 12 * middle) / (1 - h**2), atol=1e-3)

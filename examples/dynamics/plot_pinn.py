@@ -2,9 +2,9 @@
 A network that obeys a differential equation
 ============================================
 
-A *physics-informed* network is trained without any data: its loss is how badly it obeys :math:`u'' + u^2 u' = f` and
-the boundary values. Derivatives by the place are taken in forward mode inside of the loss, and the gradient by the
-weights in reverse mode through them.
+A *physics-informed* network needs no data. Its loss measures the error in :math:`u'' + u^2 u' = f` and in the boundary
+values. Forward mode gives the derivatives by the position inside of the loss. Reverse mode through them gives the
+gradient by the weights.
 """
 
 import matplotlib.pyplot as plt
@@ -19,7 +19,7 @@ def exact(x):
     return np.sin(np.pi * x) * np.exp(x)
 
 
-# the right-hand side that belongs to the exact solution, by forward mode twice
+# the right-hand side for the exact solution, by two levels of forward mode
 slope = lambda f: lambda x: adjoint.jvp(f, (x,), (np.ones_like(x),))[1]
 right_hand_side = slope(slope(exact))(points) + exact(points) ** 2 * slope(exact)(points)
 

@@ -2,9 +2,9 @@
 A robot arm that draws a circle
 ===============================
 
-The hand of an arm with three joints follows a circle. At each point Newton's method with the Jacobian of the hand's
-position solves for the angles; of all solutions the pseudoinverse takes the smallest motion. For two joints there is
-a formula to compare with.
+The hand of an arm with three joints follows a circle. At each point Newton's method finds the angles, by the Jacobian
+of the hand's position. Of all solutions the pseudoinverse selects the smallest motion. For two joints we compare with a
+formula.
 """
 
 import matplotlib.pyplot as plt
@@ -14,7 +14,7 @@ import adjoint
 
 
 def joints(angles, lengths):
-    """The places of all joints, the hand last."""
+    """The positions of all joints. The hand is the last one."""
     total = np.cumsum(angles)
     return np.stack([np.cumsum(lengths * np.cos(total)), np.cumsum(lengths * np.sin(total))])
 
@@ -30,7 +30,7 @@ def reach(angles, lengths, target):
 
 
 # %%
-# Two joints: the law of cosines gives the elbow.
+# Two joints: the law of cosines gives the angle of the elbow.
 lengths, target = np.array([1.0, 0.8]), np.array([0.9, 0.9])
 solution = reach(np.array([0.2, 1.0]), lengths, target)
 elbow = np.arccos((target @ target - lengths @ lengths) / (2 * lengths[0] * lengths[1]))
@@ -38,7 +38,7 @@ print(f"elbow {solution[1]:.12f}, formula {elbow:.12f}")
 assert np.isclose(solution[1], elbow, atol=1e-12)
 
 # %%
-# Three joints on a circle. How well the hand can move is the area of the ellipse that the Jacobian makes of a circle.
+# Three joints on a circle. The Jacobian maps a circle to an ellipse. Its area measures how well the hand can move.
 lengths = np.array([1.0, 0.8, 0.5])
 circle = np.linspace(0, 2 * np.pi, 61)
 targets = np.c_[1.1 + 0.5 * np.cos(circle), 0.6 + 0.5 * np.sin(circle)]

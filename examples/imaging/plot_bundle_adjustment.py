@@ -2,9 +2,9 @@
 Bundle adjustment: where were the cameras?
 ==========================================
 
-Eight cameras see sixty points of a scene. From where the points appear in the pictures we find both the points and
-the cameras. Each measurement depends on one camera and one point, so the Jacobian is sparse: adjoint finds its
-pattern, and needs a handful of products for all of it.
+Eight cameras see sixty points of a scene. We compute the points and the cameras from the positions in the pictures.
+Each measurement depends on one camera and one point, so the Jacobian is sparse. adjoint finds its pattern, and computes
+it by a few products.
 """
 
 import matplotlib.pyplot as plt
@@ -23,7 +23,7 @@ camera, point = np.repeat(np.arange(n_cameras), n_points), np.tile(np.arange(n_p
 
 
 def project(cameras, points):
-    """Where points appear: turned by small angles about the axes, moved, divided by their distance."""
+    """Positions in the pictures: the points are rotated about the axes, shifted, and divided by their distance."""
     a, b, c, *move = [cameras[camera, k] for k in range(6)]
     x, y, z = [points[point, k] for k in range(3)]
     y, z = np.cos(a) * y - np.sin(a) * z, np.sin(a) * y + np.cos(a) * z
@@ -37,8 +37,8 @@ pictures = project(cameras, points)
 
 
 # %%
-# Scene and cameras together can be moved, turned and scaled without any change in the pictures. So the first camera
-# is held, and one coordinate of the second.
+# A common shift, rotation or scaling of scene and cameras does not change the pictures. So the first camera is fixed,
+# and one coordinate of the second.
 def residuals(p):
     fixed = np.zeros((n_cameras, 6))
     fixed[0], fixed[1, 3] = 1, 1

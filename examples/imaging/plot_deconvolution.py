@@ -3,8 +3,8 @@ Image deconvolution
 ===================
 
 A photograph is out of focus and noisy. The sharp image is the minimum of a misfit plus a penalty on edges, *total
-variation*. The blur is a product in Fourier space; the gradient by some fifteen thousand pixels is one backward pass.
-The picture is the flower that scikit-learn carries.
+variation*. The blur is a product in Fourier space. One backward pass gives the gradient by about fifteen thousand
+pixels. The picture is the flower in scikit-learn.
 """
 
 import matplotlib.pyplot as plt
@@ -16,7 +16,7 @@ import adjoint
 image = load_sample_image("flower.jpg").mean(axis=2)[60:316:2, 200:456:2] / 255
 rows, columns = image.shape
 fy, fx = np.fft.fftfreq(rows)[:, None], np.fft.rfftfreq(columns)[None, :]
-transfer = np.exp(-2 * (np.pi * 1.6) ** 2 * (fx**2 + fy**2))  # a Gaussian of 1.6 pixels
+transfer = np.exp(-2 * (np.pi * 1.6) ** 2 * (fx**2 + fy**2))  # a Gaussian with a standard deviation of 1.6 pixels
 
 
 def blur(x):
@@ -37,7 +37,7 @@ def total_variation(x):
 
 
 # %%
-# The gradient of the misfit is known: blur the residual once more.
+# The gradient of the misfit has a formula: it is the residual, blurred once more.
 assert np.allclose(adjoint.grad(misfit)(measured), blur(blur(measured) - measured), atol=1e-12)
 
 

@@ -2,10 +2,10 @@
 Phase retrieval: a picture from a diffraction pattern
 =====================================================
 
-A detector measures how bright the Fourier transform of an object is, and loses its phase. If the object is seen
-through several known random masks, the picture can still be found, as the minimum of a real function of a complex
-image. For complex arrays the gradient points in the direction of steepest ascent. The object is a handwritten digit
-with a phase that varies across it.
+A detector measures the brightness of the Fourier transform of an object, but not its phase. Several measurements
+through known random masks still determine the picture. It is the minimum of a real function of a complex image. For
+complex arrays the gradient points in the direction of steepest ascent. The object is a handwritten digit with a varying
+phase.
 """
 
 import matplotlib.pyplot as plt
@@ -36,8 +36,8 @@ for _ in range(40):
 z = z * np.sqrt(np.sum(measured**2) / len(masks))
 
 # %%
-# Then gradient descent: a complex image minus a step along its complex gradient. With this length of the step it is
-# the classical iteration of Gerchberg and Saxton; here nobody had to derive it.
+# Then gradient descent: a complex image minus a step along its complex gradient. With this step length it is the
+# classical iteration of Gerchberg and Saxton, without a derivation by hand.
 slope = adjoint.value_and_grad(misfit, compile=True)
 losses = []
 for _ in range(400):
@@ -46,7 +46,8 @@ for _ in range(400):
     losses.append(value)
 
 # %%
-# The measurements do not determine one phase of the whole image. Up to this phase, the picture must be the true one.
+# The measurements do not determine a common phase of the whole image. Up to this phase, the result must be the true
+# image.
 aligned = z * np.exp(-1j * np.angle(np.vdot(truth, z)))
 error = np.linalg.norm(aligned - truth) / np.linalg.norm(truth)
 print(f"relative error {error:.1e}")

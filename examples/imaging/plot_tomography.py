@@ -2,9 +2,9 @@
 Tomography: an image from its shadows
 =====================================
 
-A scanner measures sums along rays at sixty angles. The rays are a sparse matrix, and ``A @ x`` has a derivative as
-any other product. Pixels are never negative, so we write each one as a square, and minimise with Gauss and Newton's
-method that never forms a Jacobian. A plain least-squares solution serves as comparison.
+A scanner measures sums along rays at sixty angles. The rays are a sparse matrix, and ``A @ x`` has a derivative like
+any other product. Pixels are not negative, so each one is a square. We minimise by a Gauss-Newton method that never
+forms the Jacobian, and compare with a plain least-squares solution.
 """
 
 import matplotlib.pyplot as plt

@@ -3,8 +3,7 @@ The curve of quickest descent
 =============================
 
 A bead slides without friction from one point to another. Which curve is the quickest? Bernoulli's answer is the
-cycloid. We cut the curve into straight pieces and minimise the time over the heights of its corners, with Newton's
-method.
+cycloid. We divide the curve into straight pieces. Newton's method minimises the time by the heights of the corners.
 """
 
 import matplotlib.pyplot as plt
@@ -14,12 +13,12 @@ from scipy import optimize
 import adjoint
 
 gravity, width, depth, pieces = 9.81, 2.0, 1.0, 60
-# the curve starts vertically: corners lie closer together there
+# the curve starts vertically, so the corners are closer together there
 x = width * np.linspace(0, 1, pieces + 1) ** 2
 
 
 def time(inner):
-    """On a straight piece the bead is as quick as the mean of the speeds at its ends."""
+    """The time of the whole curve. On a straight piece the mean speed is the mean of the speeds at its ends."""
     y = np.concatenate([np.zeros(1), inner, np.full(1, depth)])
     speed = np.sqrt(2 * gravity * np.maximum(y, 1e-12))
     length = np.sqrt(np.diff(x) ** 2 + np.diff(y) ** 2)

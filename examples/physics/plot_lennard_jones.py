@@ -2,9 +2,9 @@
 Molecular dynamics: a cluster of thirteen atoms
 ===============================================
 
-Noble gas atoms attract each other at a distance and repel each other when close. The energy is one function; forces
+Noble gas atoms attract each other at a distance and repel each other when close. The energy is one function. The forces
 are minus its gradient, and the Hessian gives the frequencies of the vibrations. Thirteen atoms form an icosahedron,
-whose energy is known to be -44.326801.
+with the known energy -44.326801.
 """
 
 import matplotlib.pyplot as plt
@@ -24,7 +24,7 @@ def energy(x):
 forces = adjoint.value_and_grad(energy)
 
 # %%
-# Hot atoms are cooled down slowly (velocity Verlet, with friction); the minimiser does the rest.
+# Hot atoms cool down slowly (velocity Verlet with friction). Then the minimiser finds the exact positions.
 golden = (1 + 5**0.5) / 2
 corners = [(0, a, b * golden) for a in (-1, 1) for b in (-1, 1)]
 icosahedron = np.array([(0, 0, 0), *corners, *[(z, x, y) for x, y, z in corners], *[(y, z, x) for x, y, z in corners]])

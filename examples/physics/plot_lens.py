@@ -2,9 +2,9 @@
 Optics: a lens without spherical aberration
 ===========================================
 
-Parallel rays fall on the flat side of a lens of glass. A spherical back does not bring them to one point; which conic
-does? Rays are traced by Snell's law, the loss is how far they miss, and its derivative by the conic constant leads to
-Descartes' hyperbola, :math:`k = -n^2`.
+Parallel rays fall on the flat side of a lens of glass. A spherical back does not focus them at one point. Which conic
+does? Snell's law gives the rays. The loss measures their distances from the focus. A minimiser of the loss by the conic
+constant finds Descartes' hyperbola, :math:`k = -n^2`.
 """
 
 import matplotlib.pyplot as plt
@@ -18,15 +18,15 @@ heights = np.linspace(1, 18, 18)
 
 
 def sag(h, conic):
-    """How far the back of the lens has come forward at height h."""
+    """The distance between the back of the lens and its vertex plane at height h."""
     return h**2 / radius / (1 + np.sqrt(1 - (1 + conic) * h**2 / radius**2))
 
 
 def trace(conic, h):
-    """Where rays leave the lens, and their slopes behind it."""
+    """The positions of rays at the back of the lens, and their slopes behind it."""
     z = -sag(h, conic)
-    steepness = h / np.sqrt(radius**2 - (1 + conic) * h**2)  # of the surface
-    angle = np.arctan(steepness)  # angle of the ray against the normal of the surface
+    steepness = h / np.sqrt(radius**2 - (1 + conic) * h**2)  # slope of the surface
+    angle = np.arctan(steepness)  # angle between the ray and the normal of the surface
     outside = np.arcsin(index * np.sin(angle))
     return z, np.tan(outside - angle)
 

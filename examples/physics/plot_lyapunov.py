@@ -1,9 +1,9 @@
 """
-How quickly chaos forgets: Lyapunov exponents
-=============================================
+The growth of small differences: Lyapunov exponents
+===================================================
 
-Two starting points of a chaotic system separate exponentially. The rate is the Lyapunov exponent: the mean growth of
-a tangent, which ``jvp`` carries through the map of Hénon. For each parameter the exponent says whether the motion is
+Two starting points of a chaotic system separate exponentially. The rate is the Lyapunov exponent: the mean growth of a
+tangent. ``jvp`` computes the tangent through Hénon's map. For each parameter the exponent says whether the motion is
 regular (below zero) or chaotic (above).
 """
 
@@ -19,7 +19,7 @@ def henon(state, a):
 
 
 def exponent(a, steps):
-    """Of many parameters (or starting points) at once; and the last states."""
+    """The exponents of many parameters or starting points at once, and the last states."""
     state, tangent = [np.full_like(a, 0.1), np.full_like(a, 0.1)], [np.ones_like(a), np.zeros_like(a)]
     total = np.zeros_like(a)
     for k in range(steps):
@@ -32,7 +32,7 @@ def exponent(a, steps):
 
 
 # %%
-# At a = 1.4 the exponent is known to be 0.4192: eight orbits of slightly different parameters, each 4000 steps long.
+# At a = 1.4 the known exponent is 0.4192. We take eight orbits with slightly different parameters, of 4000 steps each.
 values, _ = exponent(np.full(8, 1.4) + 1e-9 * np.arange(8), 4000)
 print(f"exponent at 1.4: {values.mean():.4f}")
 assert abs(values.mean() - 0.4192) < 0.006

@@ -2,9 +2,9 @@ r"""
 Quantum control: flipping a qubit by a pulse
 ============================================
 
-A qubit with a detuning that we cannot switch off is driven by a pulse of two quadratures. Which pulse turns the state
-:math:`|0\rangle` into :math:`|1\rangle`? Each time slice is a matrix exponential of complex matrices; the gradient
-through all of them is one backward pass (this is known as GRAPE).
+A pulse of two quadratures drives a qubit with a constant detuning. Which pulse turns the state :math:`|0\rangle` into
+:math:`|1\rangle`? Each time slice is an exponential of a complex matrix. One backward pass through all of them gives
+the gradient. The method is known as GRAPE.
 """
 
 import matplotlib.pyplot as plt

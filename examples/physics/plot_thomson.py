@@ -2,8 +2,8 @@
 Electrons on a sphere
 =====================
 
-Where do electrons rest on a sphere, if they repel each other? This is Thomson's problem. We minimise over points of
-space that are pulled onto the sphere, so there are no constraints. The energies are known.
+Electrons on a sphere repel each other. Which positions have the least energy? This is Thomson's problem. The variables
+are points in space, which are projected onto the sphere, so there are no constraints. The energies are known.
 """
 
 import matplotlib.pyplot as plt

@@ -2,9 +2,9 @@
 Three bodies on a figure of eight
 =================================
 
-Three equal masses can chase each other on a curve like an eight. We find this orbit: the starting velocity and the
-period are unknown, and after one period everything must be as it was. Newton's method needs the derivative of the
-final state by the unknowns; forward mode carries it through the integrator.
+Three equal masses can chase each other on a curve like an eight. We compute this orbit. The initial velocity and the
+period are unknown. After one period the state must be the initial one. Newton's method needs the derivative of the
+final state by the unknowns. Forward mode computes it through the integrator.
 """
 
 import matplotlib.pyplot as plt
@@ -17,11 +17,11 @@ x0 = np.array([[-0.97000436, 0.24308753], [0.97000436, -0.24308753], [0.0, 0.0]]
 
 def acceleration(x):
     d = x[None, :, :] - x[:, None, :]
-    r2 = np.sum(d**2, axis=-1) + np.eye(3)  # the distance to itself is never used
+    r2 = np.sum(d**2, axis=-1) + np.eye(3)  # avoids division by 0; these distances are not used
     return np.sum(d / r2[:, :, None] ** 1.5, axis=1)
 
 
-#: Yoshida's integrator of fourth order: parts of a step for positions and for velocities.
+#: Yoshida's integrator of fourth order: fractions of a step for positions and for velocities.
 ROOT = 2 ** (1 / 3)
 W = 1 / (2 - ROOT)
 DRIFTS = [W / 2, (1 - ROOT) * W / 2, (1 - ROOT) * W / 2, W / 2]
@@ -29,7 +29,7 @@ KICKS = [W, -ROOT * W, W]
 
 
 def fly(unknown, steps=240):
-    """The positions on the way, and the last position and velocity."""
+    """All positions, and the last position and velocity."""
     pair, period = unknown[:2], unknown[2]
     velocity = np.stack([pair, pair, -2 * pair])
     x, h, path = x0, period / steps, []
@@ -48,7 +48,7 @@ def mismatch(unknown):
 
 
 # %%
-# Eight equations, three unknowns: Gauss and Newton's iteration from a rough guess.
+# There are eight equations and three unknowns. Gauss-Newton steps start from a rough guess.
 slope = adjoint.func.jacfwd(mismatch)  # three columns: three tangents at once
 unknown = np.array([0.47, 0.43, 6.33])
 for _ in range(6):

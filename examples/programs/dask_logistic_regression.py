@@ -28,13 +28,13 @@ from adjoint import distributed
 from adjoint.nn.functional import binary_cross_entropy_with_logits
 
 FEATURES, BLOCK, STEPS, RATE = 63, 20_000, 12, 4.0
-ROW = FEATURES + 1  # the label stands behind the features
+ROW = FEATURES + 1  # the features, then the label
 WORKERS, ALLOWED = 2, 128 << 20
 STATUS = Path("/proc/self/status")
 
 
 def write(path: Path, blocks: int) -> float:
-    """Write the data block by block; returns how often the weights that made them tell the label."""
+    """Write the data in blocks. Returns the accuracy of the weights that generated them."""
     weights = np.random.default_rng(0).standard_normal(FEATURES, dtype=np.float32) / np.sqrt(FEATURES) * 4
     right = 0
     with path.open("wb") as file:
@@ -53,7 +53,7 @@ def read(path: Path, number: int) -> np.ndarray:
 
 
 def limit() -> bool:
-    """Allow the process ALLOWED bytes of data more than it has; False where the system cannot."""
+    """Limit the process to ALLOWED more bytes of data. Returns False if the system cannot."""
     match = re.search(r"VmData:\s+(\d+) kB", STATUS.read_text()) if STATUS.exists() else None
     if match is None:
         return False
@@ -62,7 +62,7 @@ def limit() -> bool:
 
 
 def peak() -> int:
-    """The most memory that the process had so far, in MiB."""
+    """The peak memory of the process, in MiB."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
 
 

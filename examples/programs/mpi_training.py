@@ -1,7 +1,7 @@
 """Training in several processes, with MPI
 =======================================
 
-Data-parallel training over MPI: each rank differentiates its share of the data, all make the same steps.
+Data-parallel training over MPI: each rank differentiates its share of the data, and all ranks make the same steps.
 
     mpiexec -n 2 python examples/programs/mpi_training.py
 
@@ -26,7 +26,7 @@ ROWS, WIDTH, HIDDEN, CLASSES, STEPS = 20_000, 64, 256, 10, 30
 
 
 def data() -> tuple[np.ndarray, np.ndarray]:
-    """Vectors, and the number of the direction that each is closest to."""
+    """Vectors, and the number of the closest direction for each."""
     rng = np.random.default_rng(0)
     vectors = rng.standard_normal((ROWS, WIDTH), dtype=np.float32)
     return vectors, (vectors @ rng.standard_normal((WIDTH, CLASSES), dtype=np.float32)).argmax(1)
@@ -41,7 +41,7 @@ def loss_of(parameters: list[adjoint.Tensor], vectors: np.ndarray, labels: np.nd
 def main() -> None:
     comm = MPI.COMM_WORLD
     rank, ranks = comm.Get_rank(), comm.Get_size()
-    adjoint.manual_seed(rank)  # each rank draws other values: rank 0's are handed out
+    adjoint.manual_seed(rank)  # each rank draws different values; rank 0 broadcasts its own
     shapes = [(WIDTH, HIDDEN), (HIDDEN,), (HIDDEN, CLASSES)]
     parameters = [(0.1 * adjoint.randn(*shape)).requires_grad_() for shape in shapes]
     broadcast_parameters(parameters, comm)
@@ -76,7 +76,7 @@ def main() -> None:
 
 
 def check(parameters: list[adjoint.Tensor], vectors: np.ndarray, labels: np.ndarray) -> None:
-    """Compare the averaged gradients with those of the whole data."""
+    """Compare the averaged gradients with the gradients for the whole data."""
     expected = adjoint.autograd.grad(loss_of(parameters, vectors, labels), parameters)
     worst = max(
         (p.grad - g).abs().max().item() / g.abs().max().item() for p, g in zip(parameters, expected, strict=True)

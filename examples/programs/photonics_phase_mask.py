@@ -1,10 +1,10 @@
 """A phase mask for a laser beam
 =============================
 
-An inverse problem of optics: the phase mask that sends a laser beam, some way behind it, into a given picture.
+An inverse problem of optics: find the phase mask with which a laser beam forms a given picture at a distance.
 
 Light travels by the angular spectrum method: a Fourier transform, a phase for each plane wave, and the transform back.
-The loss is a real number of complex fields; its gradient in 4096 phases is one backward pass.
+The loss is a real function of complex fields. One backward pass gives its gradient by 4096 phases.
 """
 
 import numpy as np
@@ -18,7 +18,7 @@ STEPS = 60
 
 
 def picture() -> np.ndarray:
-    """The letter A, blurred by one and a half pixels, of unit power."""
+    """The letter A with unit power, blurred by one and a half pixels."""
     letter = np.zeros((N, N))
     for row in range(18, 46):
         half = (row - 18) * 9 // 28
@@ -32,7 +32,7 @@ def picture() -> np.ndarray:
 
 
 def propagation() -> Tensor:
-    """The phase that a plane wave of each direction takes up on the way; waves that do not travel are dropped."""
+    """The phase change of a plane wave of each direction. Evanescent waves are dropped."""
     frequency = np.fft.fftfreq(N, PIXEL)
     along = WAVELENGTH**-2 - frequency[:, None] ** 2 - frequency[None, :] ** 2
     return adjoint.from_numpy(np.where(along > 0, np.exp(2j * np.pi * DISTANCE * np.sqrt(np.maximum(along, 0))), 0))

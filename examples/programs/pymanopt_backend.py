@@ -3,7 +3,7 @@
 
 A pymanopt backend: cost functions on manifolds, written with tensors, with gradients and Hessians from adjoint.
 
-pymanopt asks its backends for a function of arrays, its gradient, and its Hessian times a vector.
+pymanopt's backends provide a function of arrays, its gradient, and its Hessian times a vector.
 """
 
 from collections.abc import Callable
@@ -51,7 +51,7 @@ class AdjointBackend(Backend):
 
 
 def unpacked(tensors: tuple[Tensor, ...]) -> Any:
-    """Arrays; not in a list where there is but one."""
+    """The arrays in a list, or the array itself if there is only one."""
     arrays = [tensor.numpy() for tensor in tensors]
     return arrays[0] if len(arrays) == 1 else arrays
 
@@ -65,7 +65,7 @@ def main() -> None:
     array = half @ half.T
     matrix = adjoint.from_numpy(array)
 
-    # the subspace of the greatest eigenvalues, each with a weight of its own, so that eigenvectors come in order
+    # the subspace of the largest eigenvalues; different weights put the eigenvectors in order
     weights = adjoint.tensor([3.0, 2.0, 1.0], dtype=adjoint.float64)
     manifold = Stiefel(30, 3)
 

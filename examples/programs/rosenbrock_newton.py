@@ -1,7 +1,7 @@
 """Newton's method in 200 dimensions
 =================================
 
-Newton's method for the Rosenbrock function of 200 variables, with exact Hessians in one batched pass each."""
+Newton's method for the Rosenbrock function of 200 variables. One batched pass gives each exact Hessian."""
 
 import numpy as np
 from rich.progress import Progress
@@ -24,7 +24,7 @@ def main() -> None:
             gradient, hessian = f.jac(x), f.hess(x)
             if np.linalg.norm(gradient) < 1e-10:
                 break
-            # away from the minimum the Hessian may be indefinite: turn the signs of its negative curvatures
+            # far from the minimum the Hessian may be indefinite, so change the signs of its negative eigenvalues
             values, vectors = np.linalg.eigh(hessian)
             step = vectors @ ((vectors.T @ gradient) / np.maximum(np.abs(values), 1e-8))
             length = 1.0

@@ -1,10 +1,9 @@
 """Score and Hessian for a statsmodels model
 =========================================
 
-A statsmodels model from a likelihood alone: score and Hessian come from adjoint instead of finite differences.
-
-Counts that vary more than Poisson's: the negative binomial distribution with mean exp(x b) and variance m + a m^2.
-statsmodels has this model built in, with derivatives by hand, to compare with.
+The likelihood defines a statsmodels model. adjoint gives its score and its Hessian, in place of finite differences. The
+data are counts with a larger variance than Poisson's: the negative binomial distribution with mean m = exp(x b) and
+variance m + a m^2. We compare with statsmodels' own model, whose derivatives are written by hand.
 """
 
 import numpy as np
@@ -28,7 +27,7 @@ def log_likelihood(params: Tensor, counts: Tensor, regressors: Tensor) -> Tensor
 
 
 class NegativeBinomial(GenericLikelihoodModel):
-    """The likelihood above; statsmodels does the rest."""
+    """The model of the likelihood above."""
 
     def __init__(self, endog: np.ndarray, exog: np.ndarray) -> None:
         super().__init__(endog, exog, extra_params_names=["alpha"])

@@ -1,10 +1,10 @@
 """Survival times with censoring
 =============================
 
-Survival times with censoring: a Weibull regression with standard errors, and against SciPy a fit of one group.
+A Weibull regression with standard errors, and a fit of one group, which is compared with SciPy.
 
-The data are the remission times, in weeks, of 42 patients with leukaemia, half of whom were given 6-mercaptopurine
-(E. Gehan, Biometrika 52 (1965) 203-223). The regression is a standard example; R's survreg, for one, gives the results
+The data are the remission times, in weeks, of 42 patients with leukaemia, half of whom were given 6-mercaptopurine (E.
+Gehan, Biometrika 52 (1965) 203-223). The regression is a standard example. For instance, R's survreg gives the results
 below and the log-likelihood -106.6.
 """
 
@@ -24,7 +24,10 @@ PUBLISHED = {"intercept": (3.516, 0.252), "control": (-1.267, 0.311), "log scale
 
 
 def log_likelihood(location: Any, log_scale: Any, time: Vector, ended: Vector) -> Any:
-    """Of log(time) = location + scale * W, W from the least-extreme-value distribution; censored where not ended."""
+    """The likelihood of log(time) = location + scale * W, where W has the least-extreme-value distribution.
+
+    Observations without an end are censored.
+    """
     z = (np.log(time) - location) / np.exp(log_scale)
     return np.sum(ended * (z - log_scale - np.log(time)) - np.exp(z))
 
@@ -45,7 +48,7 @@ def main() -> None:
     print(f"log-likelihood {-solution.fun:.2f}   published -106.6")
     assert abs(-solution.fun + 106.6) < 0.06
 
-    # the treated alone, as SciPy fits them
+    # the treated group alone, compared with SciPy's fit
     n = len(TREATED) + len(STILL_WELL)
     alone = adjoint.optimize.minimize(
         lambda p: -log_likelihood(p["location"], p["log scale"], time[:n], ended[:n]),

@@ -2,9 +2,9 @@
 Survival of two groups: Cox's proportional hazards
 ==================================================
 
-Twenty-one pairs of leukaemia patients got a drug or a placebo, and the weeks until relapse were noted; a patient who
-had no relapse is *censored*. Cox's partial likelihood needs no shape of the hazard. We write it as one NumPy
-function; its gradient and Hessian give the estimate and its standard error.
+Twenty-one pairs of leukaemia patients got a drug or a placebo. The data are the weeks until relapse. A patient without
+a relapse is *censored*. Cox's partial likelihood needs no form of the hazard. We write it as one NumPy function. Its
+gradient and its Hessian give the estimate and its standard error.
 """
 
 import matplotlib.pyplot as plt
@@ -18,10 +18,11 @@ placebo = [1, 1, 2, 2, 3, 4, 4, 5, 5, 8, 8, 8, 8, 11, 11, 12, 12, 15, 17, 22, 23
 weeks = np.array(relapse + censored + placebo, dtype=float)
 event = np.array([True] * len(relapse) + [False] * len(censored) + [True] * len(placebo))
 group = np.array([0.0] * 21 + [1.0] * 21)  # 1: placebo
-at_risk = weeks[None, :] >= weeks[:, None]  # row i: who was still observed when i had a relapse
+at_risk = weeks[None, :] >= weeks[:, None]  # row i: the patients under observation when i had a relapse
 
 # %%
-# The partial likelihood (with Breslow's treatment of ties): each relapse happened to this patient, among all at risk.
+# The partial likelihood (with Breslow's treatment of ties): the probability that this patient had the relapse, among
+# all patients at risk.
 
 
 def loss(b):
@@ -36,7 +37,8 @@ print(f"log hazard ratio {beta:.4f}, standard error {error:.4f}")
 assert abs(beta - 1.5092) < 1e-3 and abs(error - 0.4096) < 1e-3  # published, as in R's coxph(ties="breslow")
 
 # %%
-# Kaplan and Meier's curves of the two groups, and what the model says about the placebo group, given the other one.
+# Kaplan and Meier's curves of the two groups, and the model's curve of the placebo group, which it predicts from the
+# other one.
 
 
 def kaplan_meier(t, e):

@@ -2,8 +2,8 @@
 A Gaussian process and its hyperparameters
 ==========================================
 
-The length scale, the amplitude and the noise of a Gaussian process are found by maximising the marginal likelihood,
-whose gradient passes through a Cholesky factorisation. scikit-learn does the same with derivatives written by hand.
+The length scale, the amplitude and the noise of a Gaussian process maximise the marginal likelihood. Its gradient
+passes through a Cholesky factorisation. scikit-learn computes the same with derivatives written by hand.
 """
 
 import matplotlib.pyplot as plt

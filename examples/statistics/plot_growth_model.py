@@ -2,10 +2,9 @@ r"""
 Economics: how much to save
 ===========================
 
-In the growth model of Brock and Mirman, capital :math:`k` yields :math:`k^\alpha`, of which one part is consumed and
-the rest is the capital of the next year. With logarithmic utility, discounted by :math:`\beta` a year, it is best to
-save the constant share :math:`\alpha\beta`. We know nothing of that and optimise the savings of every year by
-gradients.
+In the growth model of Brock and Mirman, capital :math:`k` yields :math:`k^\alpha`. One part is consumed, and the rest
+is the capital of the next year. With logarithmic utility, discounted by :math:`\beta` per year, the constant share
+:math:`\alpha\beta` of savings is optimal. We optimise the savings of every year by gradients, without this knowledge.
 """
 
 import matplotlib.pyplot as plt
@@ -26,7 +25,7 @@ def path(share, capital=0.05):
 
 
 def loss(free):
-    share = 1 / (1 + np.exp(-free))  # between 0 and 1
+    share = 1 / (1 + np.exp(-free))  # makes the share lie between 0 and 1
     _, consumed = path(share)
     return -sum(beta**k * np.log(c) for k, c in enumerate(consumed))
 
@@ -37,7 +36,7 @@ print("savings of the first years", share[:4].round(5), "theory", round(alpha * 
 
 # %%
 # With an end after 60 years the exact share of year :math:`k` is :math:`ab\,(1 - (ab)^{n}) / (1 - (ab)^{n+1})` with
-# :math:`ab = \alpha\beta` and :math:`n` years to come: nothing is saved in the last one.
+# :math:`ab = \alpha\beta` and :math:`n` remaining years. In the last year nothing is saved.
 to_come = years - 1 - np.arange(years)
 exact = alpha * beta * (1 - (alpha * beta) ** to_come) / (1 - (alpha * beta) ** (to_come + 1))
 assert np.allclose(share[:50], exact[:50], atol=1e-4)

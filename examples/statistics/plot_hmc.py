@@ -2,10 +2,9 @@
 Hamiltonian Monte Carlo on a curved ridge
 =========================================
 
-A sampler that follows the gradient of the log density makes long steps along a narrow, curved ridge. The density is
-chosen so that the answer is known: :math:`x` is standard normal, and :math:`y` given :math:`x` is normal around
-:math:`x^2` with standard deviation 0.5. So the means are 0 and 1, and the variances 1 and 2.25. All 200 chains run as
-one array.
+Hamiltonian Monte Carlo uses the gradient of the log density to make long steps along a narrow, curved ridge. The
+density has a known answer: :math:`x` is standard normal, and :math:`y` given :math:`x` is normal around :math:`x^2`
+with standard deviation 0.5. So the means are 0 and 1, and the variances 1 and 2.25. All 200 chains run as one array.
 """
 
 import matplotlib.pyplot as plt
@@ -14,7 +13,7 @@ import numpy as np
 import adjoint
 
 
-def energy(q):  # minus the log density, summed over the chains, which do not meet
+def energy(q):  # minus the log density, summed over the independent chains
     x, y = q[:, 0], q[:, 1]
     return np.sum(0.5 * x**2 + 0.5 * ((y - x**2) / 0.5) ** 2)
 

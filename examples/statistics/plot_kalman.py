@@ -2,9 +2,9 @@
 The Nile and the Kalman filter
 ==============================
 
-The yearly flow of the Nile, 1871 to 1970, as a level that wanders and is measured with noise. The Kalman filter gives
-the likelihood of both variances; adjoint differentiates the filter's loop, and the optimum is the one that Durbin and
-Koopman print in their book.
+The model of the Nile's yearly flow from 1871 to 1970 is a random walk, measured with noise. The Kalman filter gives
+the likelihood of both variances. adjoint differentiates the filter's loop. The optimum is the one in Durbin and
+Koopman's book.
 """
 
 import matplotlib.pyplot as plt
@@ -18,7 +18,7 @@ flow = data["volume"].to_numpy(dtype=float)
 
 
 def filtered(log_variances):
-    """The levels that the filter expects, and the log likelihood of the flows."""
+    """The levels that the filter predicts, and the log likelihood of the flows."""
     noise, drift = np.exp(log_variances)
     level, variance, total, levels = flow[0], noise, 0.0, [flow[0]]
     for measured in flow[1:]:
@@ -33,7 +33,7 @@ def filtered(log_variances):
 
 
 # %%
-# Variances are positive and large, so we look for their logarithms. ``compile=True`` records the loop once.
+# Variances are positive and large, so the variables are their logarithms. ``compile=True`` records the loop once.
 solution = adjoint.optimize.minimize(lambda p: -filtered(p)[1], np.log([1e4, 1e3]), method="BFGS", compile=True)
 variances = np.exp(solution.x)
 print(f"variance of the measurement {variances[0]:.0f}, of the level's steps {variances[1]:.1f}")

@@ -2,8 +2,8 @@
 Greeks of an option
 ===================
 
-The sensitivities of an option's price are derivatives up to the second order. We write the price alone, Black and
-Scholes' formula, and get delta, gamma, vega, theta and rho from its gradient and its Hessian.
+The sensitivities of an option's price are derivatives up to the second order. We write only the price, by Black and
+Scholes' formula. Its gradient and its Hessian give delta, gamma, vega, theta and rho.
 """
 
 import matplotlib.pyplot as plt
@@ -28,7 +28,7 @@ gamma = second(at)[0, 0]
 print(f"delta {delta:.5f}, gamma {gamma:.5f}, vega {vega:.4f}, theta {-theta:.4f}, rho {rho:.4f}")
 
 # %%
-# The formulas of the textbooks.
+# The formulas in textbooks.
 spot, volatility, years, rate = at
 d1 = (np.log(spot / 100) + (rate + volatility**2 / 2) * years) / (volatility * np.sqrt(years))
 density = np.exp(-(d1**2) / 2) / np.sqrt(2 * np.pi)
@@ -36,7 +36,7 @@ assert np.allclose([delta, gamma], [special.ndtr(d1), density / (spot * volatili
 assert np.isclose(vega, spot * density * np.sqrt(years), rtol=1e-12)
 
 # %%
-# ``vmap`` takes the Greeks at many spots at once.
+# ``vmap`` computes the Greeks for many spot prices at once.
 spots = np.linspace(60, 140, 200)
 figure, axes = plt.subplots(1, 3, figsize=(9, 3))
 for remaining in (0.05, 0.25, 1.0):

@@ -2,8 +2,8 @@
 Pharmacokinetics: a drug in the blood
 =====================================
 
-A dose of theophylline is absorbed at one rate and eliminated at another. Three parameters are fitted to the blood
-concentrations of one person, with exact Jacobians; the data are those of subject 1 of R's data set *Theoph*.
+A dose of theophylline is absorbed at one rate and eliminated at another. We fit three parameters to the blood
+concentrations of one person, by exact Jacobians. The data are those of subject 1 in R's data set *Theoph*.
 """
 
 import matplotlib.pyplot as plt
@@ -28,7 +28,7 @@ for name, value, error in zip(("elimination", "absorption", "clearance"), best, 
 assert np.allclose(best, [-2.9196, 0.5752, -3.9159], atol=2e-4)  # R: nls(conc ~ SSfol(Dose, Time, lKe, lKa, lCl))
 
 # %%
-# Which measurement says most about which parameter? The Jacobian of the curve answers.
+# Which measurement determines which parameter best? The Jacobian of the curve shows it.
 t = np.linspace(0, 25, 200)
 sensitivity = adjoint.jacobian(lambda p: concentration(t, *p))(best)
 figure, (above, below) = plt.subplots(2, 1, sharex=True, figsize=(7, 5.5))

@@ -2,8 +2,9 @@
 Portfolios: least risk, and equal risk
 ======================================
 
-The portfolio of least variance has a closed form, and so a solver with exact derivatives must find it. The portfolio
-in which each asset carries the same risk has none: Newton's method finds it as the minimum of a convex function.
+The portfolio of least variance has a closed form. A solver with exact derivatives must find it. The portfolio in which
+each asset has the same share of the risk has no closed form. Newton's method finds it as the minimum of a convex
+function.
 """
 
 import matplotlib.pyplot as plt
@@ -30,7 +31,7 @@ def risk(w):
 
 
 # %%
-# Least variance among weights whose sum is one, with the last weight eliminated; and the closed form.
+# The least variance for weights whose sum is one. The last weight is eliminated. Then the closed form.
 def complete(free):
     return np.concatenate([free, 1 - np.sum(free, keepdims=True)])
 

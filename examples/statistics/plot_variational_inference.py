@@ -2,9 +2,9 @@
 Variational inference that must find the exact posterior
 ========================================================
 
-The posterior of a linear regression is a Gaussian. Variational inference among Gaussians must therefore find it: a
-good test. The bound (ELBO) is estimated by samples that depend smoothly on the mean and on the Cholesky factor, so
-that its gradient is a gradient of the function below.
+The posterior of a linear regression is a Gaussian. So variational inference with Gaussians must find it, which is a
+good test. Samples estimate the bound (ELBO). They depend smoothly on the mean and on the Cholesky factor. So the
+gradient of the bound is the gradient of the function below.
 """
 
 import matplotlib.pyplot as plt
@@ -23,7 +23,7 @@ draws = np.r_[half, -half]
 draws = draws @ np.linalg.inv(np.linalg.cholesky(draws.T @ draws / len(draws))).T
 
 
-def log_joint(w):  # of many w at once, one in each row
+def log_joint(w):  # for many w at once, one in each row
     return -0.5 * np.sum((y - w @ x.T) ** 2, axis=1) / noise**2 - 0.5 * np.sum(w**2, axis=1) / prior**2
 
 
