@@ -1,1 +1,1 @@
-"""Paired times of adjoint, of its peers, and of NumPy by hand: `python -m benchmarks`."""
+"""Paired times of adjoint, of other libraries, and of NumPy code with derivatives by hand: `python -m benchmarks`."""

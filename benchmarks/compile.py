@@ -177,7 +177,7 @@ Step = Callable[[], Any]
 
 
 class _Adjoint:
-    """adjoint's names, and NumPy's names for functions with another name in torch."""
+    """A namespace with adjoint's names, and with NumPy's names of functions that torch names differently."""
 
     def __init__(self, module: Any) -> None:
         self._module = module
@@ -187,7 +187,7 @@ class _Adjoint:
 
 
 def with_torch_names(library: Any, function: Callable[..., Any], arrays: Sequence[np.ndarray], wrap: Any) -> Step:
-    """A step in adjoint or torch: the value and the gradients."""
+    """The step in adjoint or torch: it computes the value and the gradients."""
     xp = _Adjoint(library)
     tensors = [library.from_numpy(array).requires_grad_() for array in arrays]
 
@@ -262,7 +262,7 @@ def as_arrays(results: Any) -> list[np.ndarray]:
 
 
 def check(name: str, who: str, results: Any, expected: Sequence[np.ndarray]) -> None:
-    """Raise AssertionError unless the results agree."""
+    """Raise AssertionError if the results differ."""
     for ours, other in zip(as_arrays(results), expected, strict=True):
         tolerance = 1e-3 if other.dtype == np.float32 else 1e-8
         largest = float(np.abs(other).max())
@@ -283,7 +283,7 @@ def block(step: Step) -> float:
 
 
 def measure(workload: Workload, names: Sequence[str]) -> tuple[dict[str, float], dict[str, float]]:
-    """The seconds of one call for each contender, and those of the first call."""
+    """Seconds per call for each contender, and seconds of its first call."""
     arrays = workload.arrays()
     steps, first = {}, {}
     expected: list[np.ndarray] = []

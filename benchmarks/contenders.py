@@ -1,4 +1,4 @@
-"""The libraries that take part: their imports, their settings, and the dialect of their programs.
+"""The libraries of the comparison: their imports, their settings, and the dialect of their programs.
 
 adjoint and torch have the same dialect: one function of the module serves both.
 """
@@ -19,7 +19,7 @@ TORCH_THREADS = 2
 
 @dataclass(frozen=True)
 class Library:
-    """The data of a contender before its import."""
+    """The description of a contender, which is not yet imported."""
 
     name: str
     module: str
@@ -39,7 +39,7 @@ class Contender:
 
 
 def as_it_comes(module: ModuleType) -> None:
-    """Leave the library's settings alone."""
+    """Keep the library's default settings."""
 
 
 def two_threads(torch: ModuleType) -> None:
@@ -47,7 +47,7 @@ def two_threads(torch: ModuleType) -> None:
 
 
 def without_memory_guard(mygrad: ModuleType) -> None:
-    # mygrad's documentation recommends this for correct programs, for speed
+    # for speed, mygrad's documentation recommends this setting for correct programs
     mygrad.turn_memory_guarding_off()
 
 
@@ -77,7 +77,7 @@ def load(library: Library) -> Contender:
 def version_of(distribution: str, module: ModuleType) -> str:
     try:
         return importlib.metadata.version(distribution)
-    except importlib.metadata.PackageNotFoundError:  # on the path, but not installed
+    except importlib.metadata.PackageNotFoundError:  # a folder with this name is on the path, but no installed package
         return str(getattr(module, "__version__", "of this source tree"))
 
 

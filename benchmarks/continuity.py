@@ -63,7 +63,7 @@ def sizes() -> list[int]:
 
 
 def works(name: str, dtype: Any, n: int) -> dict[str, Callable[[], Any]]:
-    """Forward pass, backward pass, and NumPy's forward pass, on n elements."""
+    """The forward pass, the backward pass, and NumPy's forward pass, on n elements."""
     function, plain, n_operands = FUNCTIONS[name]
     rng = np.random.default_rng(n)
     arrays = [rng.uniform(0.5, 2, n).astype(dtype) for _ in range(n_operands)]
@@ -86,7 +86,7 @@ def seconds(work: Callable[[], Any], repeats: int, clock: Callable[[], float]) -
 
 
 def times(name: str, dtype: Any, clock: Callable[[], float]) -> dict[str, list[dict[int, float]]]:
-    """The rounds of each work: the time per element by size, without the call, at sizes where elements cost more."""
+    """The time per element of each work by size and round, without the call. Sizes with short times are left out."""
     by_size = {n: works(name, dtype, n) for n in (1, *sizes())}
     calls: dict[str, list[dict[int, float]]] = {kind: [] for kind in KINDS}
     for _ in range(ROUNDS):
@@ -107,7 +107,7 @@ def steps(rounds: list[dict[int, float]]) -> dict[int, float]:
 
 
 def largest(by_size: dict[int, float]) -> tuple[float, int]:
-    """The largest step and the size where it is."""
+    """The largest step, and its size."""
     return max((step, n) for n, step in by_size.items())
 
 
@@ -127,7 +127,7 @@ def main() -> None:
             plain = steps(per_element["NumPy"])
             for kind in ("forward", "backward"):
                 ours = steps(per_element[kind])
-                if not ours:  # only the work of a call, since add passes its cotangent on
+                if not ours:  # the backward pass of add has no loop; only the call would count
                     continue
                 step, n = largest(ours)
                 beyond, m = largest({size: ratio / max(1.0, plain.get(size, 1.0)) for size, ratio in ours.items()})

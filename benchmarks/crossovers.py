@@ -1,4 +1,4 @@
-"""The crossovers of this machine: prints each constant of `adjoint.runtime.crossovers` beside the best one.
+"""The crossovers of this machine: each constant of `adjoint.runtime.crossovers`, and the best one.
 
     python -m benchmarks.crossovers
 
@@ -28,12 +28,12 @@ ROUNDS = 21
 
 
 def chain(x: Any) -> Any:
-    """Eight steps of which the first four are expensive."""
+    """Eight steps. The first four are expensive."""
     return np.tanh(np.exp(np.sin(np.tanh(x)))) * 0.5 + x * x - 1.0
 
 
 def bent(x: Any) -> Any:
-    """Only cheap steps, whose gain is memory."""
+    """Cheap steps. A program saves only memory traffic."""
     return (x * x + 1.0) * 0.5 - x
 
 
@@ -109,7 +109,7 @@ def threads(function: Callable[..., Any]) -> Callable[[int], tuple[Callable[[], 
 
 
 def cost_of(ufunc: Any) -> float:
-    """The processor time of a ufunc for one element in the cache, in additions."""
+    """The processor time of a ufunc for one element in the cache, relative to an addition."""
     n = 2048
     x = np.random.default_rng(0).uniform(0.1, 0.9, n)
     out = np.empty(n)
@@ -128,7 +128,7 @@ def cost_of(ufunc: Any) -> float:
 
 
 def show_costs() -> None:
-    """Print the cost of steps of each kind beside their constant."""
+    """Print the cost of each kind of step and its constant."""
     special = [getattr(scipy.special, name) for name in ("xlogy", "j0", "j1", "log_ndtr")]
     elementary = [vector_ufuncs.of(name) for name in ("exp", "log", "tanh", "sin", "power", "expit", "erf", "psi")]
     kinds = {
@@ -151,7 +151,7 @@ def show(name: str, constant: int, measurement: tuple[int | None, dict[int, floa
 
 
 def main() -> None:
-    """Print every crossover. A number behind a size is the speed of the second method divided by that of the first."""
+    """Print every crossover. The number after a size is the second method's speed divided by the first's."""
     before = get_num_threads()
     octaves = [1 << k for k in range(9, 19)]
     show_costs()

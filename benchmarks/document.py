@@ -22,7 +22,7 @@ number in a column of a library is how many times faster adjoint is; in the colu
 is that of forward and backward pass written by hand, with formulas and without a library. Ratios are medians of those
 within each round; times are adjoint's, forward and backward, unless the workload says otherwise.
 """
-#: The section that benchmarks.training writes.
+#: The section of the page that benchmarks.training writes.
 TRAINING = "## Training"
 NODES = """\
 ## One node
@@ -48,13 +48,13 @@ def page(facts: Mapping[str, str], results: Sequence[Result]) -> str:
 
 
 def cell(result: Result, peer: str) -> str:
-    """One ratio, or an empty text if the peer has no time."""
+    """A ratio, or an empty text if the peer has no time."""
     comparison = result.comparison(peer)
     return "" if comparison is None else f"{comparison[1].paired:.2f}"
 
 
 def write(path: Path, facts: Mapping[str, str], results: Sequence[Result]) -> None:
-    """Write the page. The sections of other commands stay."""
+    """Write the page. Keep the sections of other commands."""
     before = path.read_text(encoding="utf-8") if path.exists() else ""
     text = page(facts, results)
     for section in (

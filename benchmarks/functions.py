@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ[_name] = "1"  # must be set before the import of the libraries
+    os.environ[_name] = "1"  # this must be set before the libraries are imported
 
 import argparse  # noqa: E402
 import gc  # noqa: E402
@@ -23,7 +23,7 @@ from typing import Any, NamedTuple  # noqa: E402
 
 import numpy as np  # noqa: E402
 
-#: The number of runs of a step on few elements, since reading the clock takes as long as the step.
+#: The number of runs of a step on few elements. One run would be as short as reading the clock.
 REPEATS = 20
 #: True for tensors of single precision.
 SINGLE = False
@@ -34,13 +34,13 @@ MATRICES = (390, 16, 16)
 
 
 class Array(NamedTuple):
-    """An argument to be made a tensor, with a gradient unless it is constant."""
+    """An argument that becomes a tensor, with a gradient if it is not constant."""
 
     values: np.ndarray[Any, Any]
     constant: bool = False
 
     def in_type(self) -> np.ndarray[Any, Any]:
-        """The values, in single precision if that is set."""
+        """The values, in single precision if SINGLE is set."""
         single = {"f": np.float32, "c": np.complex64}.get(self.values.dtype.kind) if SINGLE else None
         return self.values if single is None else self.values.astype(single)
 
@@ -71,7 +71,7 @@ def cases() -> Iterator[tuple[str, tuple[Any, ...]]]:
             yield name, ARGUMENTS[form]()
 
 
-#: The forms of arguments that `shrink` changes.
+#: Kinds of arguments that `shrink` changes.
 SCALABLE = frozenset((
     "any", "positive", "small", "unit", "above one", "pair", "pair, first positive", "constant and positive", "degree",
     "three", "rows", "columns", "plane", "two planes", "list", "vectors", "mask", "mask, number", "integers",
@@ -491,7 +491,7 @@ def signs(*shape: int) -> Array:
 
 
 def first_places() -> np.ndarray[Any, Any]:
-    """For each window of 2 x 2 of images of 40 x 40 the place of its first element."""
+    """The position of the first element of each 2 x 2 window in images of 40 x 40."""
     rows, columns = np.meshgrid(np.arange(0, 40, 2), np.arange(0, 40, 2), indexing="ij")
     return np.broadcast_to(rows * 40 + columns, (8, 8, 20, 20)).copy()
 
@@ -501,7 +501,7 @@ def triangular() -> Array:
 
 
 class Step(NamedTuple):
-    """One call of one library, with its backward pass unless `drivers` is empty."""
+    """One call of one library, and its backward pass if `drivers` is not empty."""
 
     call: Callable[[], Any]
     library: ModuleType
@@ -553,7 +553,7 @@ def steps_of(libraries: Sequence[ModuleType], name: str, arguments: tuple[Any, .
 
 
 def found_in(library: ModuleType, name: str) -> Any:
-    """A function by its name, or a method, or an attribute as a function of the tensor."""
+    """The function of a name, or a method, or an attribute as a function of the tensor."""
     function: Any = library
     for part in name.split("."):
         function = getattr(function, part, None) or getattr(library.Tensor, part)
@@ -611,7 +611,7 @@ def main() -> None:
             ours, theirs = times(
                 steps_of((adjoint, torch), name, arguments), options.rounds, REPEATS if options.elements else 1
             )
-        except Exception as error:  # a function that one library refuses is reported, and the others are timed
+        except Exception as error:  # report a function that one library refuses, and measure the others
             print(f"{name}: {type(error).__name__}: {error}")
             continue
         rows.append((ours / theirs, name, ours, theirs, arguments))

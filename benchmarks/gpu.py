@@ -1,8 +1,8 @@
-"""adjoint on a CUDA device through CuPy, beside PyTorch (eager and compiled) and JAX (jit): `make bench-gpu`.
+"""adjoint on a CUDA device by CuPy, compared with PyTorch (eager and compiled) and JAX (jit): `make bench-gpu`.
 
 A time is that of one step, forward and backward, until the device has finished. It is the median of several rounds. A
-round has as many steps as take a tenth of a second. The command writes benchmarks/gpu.md. A second call continues with
-the missing pieces. Without a device it prints a message and writes nothing. With --stand-in it is a dry run.
+round lasts about a tenth of a second. The command writes benchmarks/gpu.md. A second call continues with the missing
+pieces. Without a device it prints a message and writes nothing. With --stand-in it is a dry run.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ PAGE = Path(__file__).parent / "gpu.md"
 NAME = "bench-gpu"
 NO_DEVICE = "no CUDA device, or no CuPy, is here: nothing was run, and benchmarks/gpu.md is as it was"
 RIGHT, FAILED, ABSENT, REFUSED = "measured", "failed", "not installed", "refused"
-#: Rounds, the seconds of a round, and the size of the dry run.
+#: The number of rounds, the seconds of a round, and the size of the dry run.
 ROUNDS, ROUND, SMALL = 7, 0.1, 16
-#: The device under torch's name for it.
+#: The device under torch's name.
 DEVICE = "cuda"
 Step = Callable[[], Any]
 Arrays = list[Any]
 
 
-# what is computed -----------------------------------------------------------------------------------------------------
+# workloads ------------------------------------------------------------------------------------------------------------
 
 
 class Workload(NamedTuple):
@@ -55,7 +55,7 @@ class Workload(NamedTuple):
 
 
 def normal(rng: Any, *shape: int) -> Any:
-    """Numbers in float32 that are small enough for all losses."""
+    """Random float32 numbers that are small enough for all losses."""
     return rng.standard_normal(shape, dtype=np.float32) * np.float32(0.1)
 
 
@@ -94,7 +94,7 @@ def gathers(f: Any, rows: Any, index: Any) -> Any:
 
 
 def ode(f: Any, w: Any, y: Any) -> Any:
-    """Fifty steps of Runge and Kutta's method for y' = tanh(y w)."""
+    """Fifty Runge-Kutta steps of y' = tanh(y w)."""
     h = 0.01
     for _ in range(50):
         first = f.tanh(y @ w)
@@ -116,7 +116,7 @@ def curved(f: Any, x: Any) -> Any:
 POWERS = tuple(10**k for k in range(3, 9))
 WORKLOADS: dict[str, Workload] = {
     "chain": Workload("ten times tanh(x * b)", POWERS, lambda g, n: [normal(g, n), normal(g, n)], chain),
-    # x is read by both passes, y is written and read, the gradient is written
+    # both passes read x, the step writes and reads y, and writes the gradient
     "gelu": Workload("gelu(x), then its sum", POWERS[4:], lambda g, n: [normal(g, n)], gelu, traffic=lambda n: 20 * n),
     "mlp": Workload(
         "three layers of n units, 1024 samples", (512, 2048, 8192),
@@ -147,11 +147,11 @@ WORKLOADS: dict[str, Workload] = {
 }  # fmt: skip
 
 
-# who computes it ------------------------------------------------------------------------------------------------------
+# contenders -----------------------------------------------------------------------------------------------------------
 
 
 def functions_of(torch: Any) -> Any:
-    """torch's functions, or adjoint's."""
+    """The functions of torch or adjoint."""
     functional = torch.nn.functional
     return SimpleNamespace(
         tanh=torch.tanh, softmax=torch.softmax, swapaxes=torch.swapaxes, conv2d=functional.conv2d,
@@ -160,7 +160,7 @@ def functions_of(torch: Any) -> Any:
 
 
 def step_under_torch(torch: Any, work: Workload, arrays: Arrays, compiled: bool = False) -> Step:
-    """A step of torch's or adjoint's."""
+    """A step in torch or adjoint."""
     values = [torch.tensor(array, device=DEVICE) for array in arrays]
     leaves = [value.requires_grad_() for value in values[: work.n_leaves]]
     loss = partial(work.loss, functions_of(torch))
@@ -181,14 +181,14 @@ def step_under_torch(torch: Any, work: Workload, arrays: Arrays, compiled: bool 
 
 
 def of_adjoint(work: Workload, arrays: Arrays) -> tuple[Step, Step, Any]:
-    """adjoint in eager form: a step, the wait for the device, and the copy of a result to the host."""
+    """adjoint in eager form: the step, the wait for the device, and the copy of a result to the host."""
     import adjoint
 
     return step_under_torch(adjoint, work, arrays), adjoint.cuda.synchronize, lambda t: t.cpu().numpy()
 
 
 def of_graph(work: Workload, arrays: Arrays) -> tuple[Step, Step, Any]:
-    """adjoint's step as a CUDA graph. CuPy refuses graphs with products of matrices."""
+    """adjoint's step as a CUDA graph. CuPy cannot capture matrix products."""
     import adjoint
 
     step = step_under_torch(adjoint, work, arrays)
@@ -256,7 +256,7 @@ def of_jax(work: Workload, arrays: Arrays) -> tuple[Step, Step, Any]:
 
 
 class Contender(NamedTuple):
-    """A library: the maker of its step, and the package that it needs."""
+    """A library: a function that makes its step, and the required package."""
 
     make: Callable[[Workload, Arrays], tuple[Step, Step, Any]]
     package: str
@@ -280,7 +280,7 @@ DRY = ("adjoint", "adjoint.compile")
 
 
 def seconds(step: Step, wait: Step, n: int) -> float:
-    """The seconds of one of several steps in a row, until the device has finished."""
+    """The seconds of one of several consecutive steps, until the device has finished."""
     start = time.perf_counter()
     for _ in range(n):
         step()
@@ -325,7 +325,7 @@ def cell(result: dict[str, Any] | None) -> str:
 
 
 def page(results: pieces.Results, machine: str) -> str:
-    """The times, and their explanation."""
+    """The table of times, with an explanation."""
     rows, ratios, differs, failures = [], [], [], []
     for what, work in WORKLOADS.items():
         for size in work.sizes:

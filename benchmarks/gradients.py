@@ -1,4 +1,4 @@
-"""Compares the results of the contenders before the first round, so that all of them compute the same."""
+"""Compare the results of all contenders before the first round, so that they all compute the same."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-# Relative to the largest element: contenders may sum in different orders, but not by different formulas.
+# The tolerance relative to the largest element. Contenders may sum in different orders, but their formulas agree.
 TOLERANCE = {"float64": 1e-10, "float32": 1e-4}
 
 
@@ -16,7 +16,7 @@ class GradientMismatch(Exception):
 
 
 def as_numpy(value: Any) -> np.ndarray:
-    """The array in a contender's result, whatever its library."""
+    """A contender's result as a NumPy array."""
     return value.detach().numpy() if hasattr(value, "detach") else np.asarray(value)
 
 
@@ -45,4 +45,4 @@ def difference(actual: np.ndarray, desired: np.ndarray) -> str:
     error = np.abs(actual - desired).max()
     if error <= tolerance:
         return ""
-    return f"largest difference {error:.3g}, tolerance {tolerance:.3g}"  # NaN also comes here
+    return f"largest difference {error:.3g}, tolerance {tolerance:.3g}"  # a NaN also leads here

@@ -25,7 +25,7 @@ from pathlib import Path
 
 NUMBERS = Path(__file__).with_name("instructions.json")
 TOLERANCE = 0.05
-MARKER = "getppid"  # a C function that nothing else calls; callgrind writes its counters at each call
+MARKER = "getppid"  # a C function without other callers; callgrind writes its counters at each call
 REPEATS, WARM_UP = 40, 20
 
 WITHOUT_VALGRIND = (
@@ -157,13 +157,13 @@ def count(names: Sequence[str], folder: Path) -> dict[str, int]:
     child = [sys.executable, "-m", "benchmarks.instructions", "--run", *names]
     environment = {**os.environ, "PYTHONHASHSEED": "0", "OPENBLAS_NUM_THREADS": "1"}
     subprocess.run([*command, *child], check=True, capture_output=True, env=environment)
-    # dumps are numbered; a path ran before each even one, and nothing before each odd one
+    # Dumps have numbers. Each even dump has the count of a path, and each odd one has none.
     totals = [total_of(folder / f"out.{number}") for number in range(2, 2 * len(names) + 1, 2)]
     return {name: round(total / REPEATS) for name, total in zip(names, totals, strict=True)}
 
 
 def total_of(dump: Path) -> int:
-    """The number of instructions in a file of callgrind's."""
+    """The number of instructions in a callgrind file."""
     match = re.search(r"^(?:summary|totals): (\d+)", dump.read_text(), re.MULTILINE)
     if match is None:
         raise ValueError(f"{dump} holds no counters: callgrind's format is not the one that is known here")
@@ -171,7 +171,7 @@ def total_of(dump: Path) -> int:
 
 
 def versions() -> dict[str, str]:
-    """The versions that counts depend on."""
+    """The versions that determine the counts."""
     import numpy
 
     return {"Python": platform.python_version(), "NumPy": numpy.__version__, "machine": platform.machine()}
@@ -190,7 +190,7 @@ def compare(counted: dict[str, int], committed: dict[str, int]) -> list[str]:
 
 
 def table(counted: dict[str, int], committed: dict[str, int]) -> Iterable[str]:
-    """The counts beside those of the repository."""
+    """The counts, and those of the repository."""
     for name, now in counted.items():
         before = committed.get(name)
         change = "" if before is None else f"{100 * (now / before - 1):+7.1f} %"
@@ -198,7 +198,7 @@ def table(counted: dict[str, int], committed: dict[str, int]) -> Iterable[str]:
 
 
 def show_profile(name: str, top: int) -> None:
-    """Where the instructions of one path are, function by function."""
+    """Print the instructions of one path by function."""
     with tempfile.TemporaryDirectory() as folder:
         total = count([name], Path(folder))[name]
         counts = own_counts(Path(folder, "out.2"))

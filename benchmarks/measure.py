@@ -1,4 +1,4 @@
-"""One workload from preparation to numbers."""
+"""The measurement of one workload, from preparation to results."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .workload import Workload
 
 @dataclass(frozen=True)
 class Effort:
-    """The extent of a measurement: rounds, seconds per block, and seconds after which a workload stops early."""
+    """The size of a measurement: rounds, seconds per block, and seconds after which a workload stops early."""
 
     rounds: int
     block_seconds: float
@@ -65,7 +65,7 @@ class Result:
 
 
 def measure(workload: Workload, contenders: Sequence[Contender], effort: Effort) -> Result:
-    """Compare gradients, then run the rounds. A peer that fails is left out, but a failure of adjoint is an error."""
+    """Compare gradients, then run the rounds. A peer that fails is left out. A failure of adjoint is an error."""
     result = Result(workload.name, workload.title, workload.unit)
     try:
         prepared = workload.prepare(contenders, effort.block_seconds)

@@ -20,9 +20,9 @@ from typing import Any, NamedTuple
 ROOT = Path(__file__).parents[1]
 #: The folder of results between calls.
 KEPT = ROOT / "build" / "gpu"
-#: Outcomes by this module: a piece has begun, has ended its process, or has taken all the time.
+#: Outcomes from this module: the piece has begun, has ended its process, or has taken all the time.
 BEGUN, CRASHED, TIMED_OUT = "begun", "crashed", "timed out"
-#: A piece that runs for this number of seconds at the end of the time is not repeated.
+#: Do not repeat a piece that ran for this number of seconds when the time ended.
 LONGEST = 120.0
 
 Results = dict[str, dict[str, Any]]
@@ -79,7 +79,7 @@ def do_pieces(file: Path, names: Iterable[str], run: Callable[[str], dict[str, A
 
 
 def results_in(file: Path) -> Results:
-    """The results that a worker wrote, without incomplete lines."""
+    """The results of a worker, without incomplete lines."""
     results: Results = {}
     for line in file.read_text().splitlines() if file.exists() else ():
         try:
@@ -105,7 +105,7 @@ class _Worker:
         self.process.stdin.close()
 
     def results(self, is_late: bool) -> Results:
-        """The results of the process after its end. is_late: it was stopped at the end of the time."""
+        """The results of an ended process. is_late: the process was stopped at the end of the time."""
         results = results_in(self.file)
         for name, result in list(results.items()):
             if result["outcome"] != BEGUN:
@@ -120,7 +120,7 @@ class _Worker:
 
 
 def last_line(log: Path) -> str:
-    """The end of the output of a worker."""
+    """The last line of a worker's output."""
     lines = [line.strip() for line in log.read_text(errors="replace").splitlines() if line.strip()]
     return lines[-1][:300] if lines else "it said nothing"
 
@@ -152,7 +152,7 @@ def run_missing(work: Work, seconds: float) -> Results:
 
 
 def _wait(process: subprocess.Popen[bytes], deadline: float) -> bool:
-    """Wait for a process until the end of the time. Returns True if it had to be stopped."""
+    """Wait for a process until the end of the time. Returns True if the process had to be stopped."""
     try:
         process.wait(max(0.0, deadline - time.monotonic()))
     except subprocess.TimeoutExpired:
@@ -174,7 +174,7 @@ def parser_of(program: str, text: str | None) -> argparse.ArgumentParser:
 
 
 def names_from_input() -> list[str]:
-    """The names that the parent process wrote."""
+    """The names from the parent process."""
     return sys.stdin.read().split()
 
 
@@ -203,7 +203,7 @@ def machine() -> str:
 
 
 def _version(package: str) -> str | None:
-    """The version of a package, by any of the names of its distribution."""
+    """The version of a package, by any name of its distribution."""
     import importlib.metadata
 
     for name in importlib.metadata.packages_distributions().get(package, ()):

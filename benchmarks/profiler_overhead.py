@@ -66,7 +66,7 @@ def elapsed(step: Callable[[], object], repeats: int) -> float:
 
 
 def measure(step: Callable[[], object], rounds: int, repeats: int, **options: bool) -> Result:
-    """The fastest of blocks that take turns. The start and the end of the profiler do not count."""
+    """The fastest of alternating blocks. The start and the end of the profiler do not count."""
     on, off, calls = [], [], 0
     step()
     for _ in range(rounds):
@@ -106,7 +106,7 @@ def main(arguments: list[str] | None = None) -> int:
     over = False
     for name, (step, options) in cases.items():
         result = measure(step, settings.rounds, settings.repeats, **options)
-        # with more elements the work itself varies more than what is added
+        # with more elements the work itself varies more than the profiler's time
         over |= not options and "1 element" in name and result.added > LIMIT_US
         print(
             f"{name:<40}{result.off:>14.1f}{result.on:>10.1f}{result.ratio:>8.2f}{result.calls:>8}{result.added:>16.2f}"

@@ -21,7 +21,7 @@ UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 
 
 def header(contenders: Sequence[Contender], absent: Mapping[str, str]) -> dict[str, str]:
-    """Everything about the machine and the libraries that the times depend on."""
+    """The properties of the machine and the libraries that determine the times."""
     facts = {
         "Python": f"{platform.python_version()} ({platform.python_implementation()})",
         "CPU": f"{cpu_name()}, {available_cpus()} available",
@@ -39,7 +39,7 @@ def header(contenders: Sequence[Contender], absent: Mapping[str, str]) -> dict[s
 
 
 def compiled_modules() -> str:
-    """Whether adjoint's hot modules run compiled or as plain Python, which changes all times."""
+    """A text that says whether adjoint's hot modules run compiled or as plain Python, since this changes all times."""
     names = importlib.import_module(f"{SUBJECT}._compiled").COMPILED
     files = [importlib.import_module(name).__file__ or "" for name in names]
     compiled = sum(not file.endswith(".py") for file in files)
@@ -52,7 +52,7 @@ def load_average() -> str:
 
 
 def cpu_name() -> str:
-    """The name of the processor. Only Linux has it in a file."""
+    """The name of the processor. Only Linux has a file with the name."""
     information = Path("/proc/cpuinfo")
     if information.exists():
         match = re.search(r"^model name\s*:\s*(.+)$", information.read_text(), re.MULTILINE)
@@ -92,7 +92,7 @@ def caption(result: Result) -> str:
 
 
 def plain_table(result: Result) -> str:
-    """The table with columns aligned by spaces: names to the left, numbers to the right."""
+    """The table with columns aligned by spaces: left for names, right for numbers."""
     table = [COLUMNS, *rows(result)]
     widths = [max(len(line[column]) for line in table) for column in range(len(COLUMNS))]
     return "\n".join(
@@ -149,7 +149,7 @@ class Rich:
 
 
 def escaped(text: str) -> str:
-    """Text that rich prints unchanged, with square brackets."""
+    """A text that rich prints unchanged, with its square brackets."""
     from rich.markup import escape
 
     return escape(text)

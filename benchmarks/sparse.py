@@ -37,7 +37,7 @@ several runs; [sparse.md](sparse.md) says what is measured.
 
 
 def seconds(call: Callable[[], Any], repeats: int = 5) -> float:
-    """The least processor time of a call."""
+    """The shortest processor time of a call."""
     times = []
     for _ in range(repeats):
         start = process_time()
@@ -55,7 +55,7 @@ def residuals_of_rosenbrock(x: Any) -> Any:
 
 
 def bundle(cameras: int, points: int, n_observations: int) -> tuple[Callable[[Any], Any], dict[str, Any]]:
-    """The residuals of a bundle adjustment as in the data set "Bundle Adjustment in the Large", and parameters."""
+    """The residuals of a bundle adjustment, as in the data set "Bundle Adjustment in the Large", and its parameters."""
     rng = np.random.default_rng(0)
     who = rng.integers(0, cameras, n_observations)
     what = np.concatenate([np.arange(points), rng.integers(0, points, n_observations - points)])
@@ -110,7 +110,7 @@ def rows() -> list[tuple[str, str]]:
 
 
 def product_ratio() -> float:
-    """A @ x forward and backward, over SciPy's own A @ x and A.T @ g."""
+    """The time of A @ x forward and backward, divided by SciPy's time for A @ x and A.T @ g."""
     A = scipy_sparse.diags_array([1.0, -2.0, 1.0], offsets=[-1, 0, 1], shape=(N, N)).tocsr()
     transposed = A.T
     x, g = adjoint.rand(N, dtype=adjoint.float64, requires_grad=True), adjoint.ones(N, dtype=adjoint.float64)

@@ -50,7 +50,7 @@ def example(x: Any) -> Any:
 
 
 def nested(order: int, x: Any) -> Any:
-    """The derivative of this order by nested forward mode."""
+    """The derivative of an order by nested forward mode."""
     function = example
     for _ in range(order):
         function = (lambda f: lambda x: jvp(f, (x,), (adjoint.ones_like(x),))[1])(function)
@@ -58,7 +58,7 @@ def nested(order: int, x: Any) -> Any:
 
 
 def per_call(call: Callable[[], Any], n: int) -> float:
-    """The least processor time of one of n calls, whose results are dropped."""
+    """The shortest processor time of one of n calls, whose results are dropped."""
 
     def calls() -> None:
         for _ in range(n):
@@ -68,9 +68,9 @@ def per_call(call: Callable[[], Any], n: int) -> float:
 
 
 def in_turns(call: Callable[[], Any], other: Callable[[], Any], rounds: int = 60, least: float = 1e-3) -> Any:
-    """The least processor time of a call, and the median of its ratio to that of another one.
+    """The shortest processor time of a call, and the median ratio to the time of another call.
 
-    The two take turns, so the times of a ratio have the same clock rate. least: the smallest number of seconds of a
+    The calls take turns, so both times of a ratio have the same clock rate. least: the smallest number of seconds of a
     turn.
     """
     counts = [1 + int(least / per_call(each, 1)) for each in (call, other)]
@@ -79,7 +79,7 @@ def in_turns(call: Callable[[], Any], other: Callable[[], Any], rounds: int = 60
 
 
 def row(order: int) -> str:
-    """The times of one order, over those of the function."""
+    """The times for one order, divided by the time of the function."""
     cells = []
     for size in SIZES:
         x = adjoint.tensor(np.linspace(0.1, 1.0, size))
@@ -90,7 +90,7 @@ def row(order: int) -> str:
 
 
 def budgets() -> list[tuple[str, str]]:
-    """Time and memory of a network of equal layers by budget, over those of the plain one."""
+    """Time and memory of a network of equal layers by budget, divided by those without a budget."""
     rng = np.random.default_rng(0)
     layers = [adjoint.tensor(rng.standard_normal((400, 400)) / 20, requires_grad=True) for _ in range(24)]
     x = adjoint.tensor(rng.standard_normal((800, 400)))
@@ -114,7 +114,7 @@ def budgets() -> list[tuple[str, str]]:
 
 
 def laplacians() -> list[tuple[str, str]]:
-    """A Laplacian in 100 dimensions over the trace of the Hessian."""
+    """The time of a Laplacian in 100 dimensions, divided by that of the trace of the Hessian."""
     rng = np.random.default_rng(0)
     weights = adjoint.tensor(rng.standard_normal((100, 100)) / 10)
     x = adjoint.tensor(rng.standard_normal(100))

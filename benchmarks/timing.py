@@ -45,7 +45,7 @@ def collector_paused() -> Iterator[None]:
 
 
 def wait_for_idle_threads(slice_seconds: float = 0.01, most_slices: int = 100) -> bool:
-    """Sleep until this process uses no CPU time; False if it still does after `most_slices`.
+    """Sleep until this process uses no CPU time. Returns False if it still does after `most_slices`.
 
     The threads of a BLAS or of OpenMP spin for a while after their work (OpenBLAS: 0.1 s). Meanwhile they use a core,
     which would slow the next contender.
@@ -79,7 +79,7 @@ def block_of(step: Callable[[], object], seconds: float, clock: Clock = time.per
     def block() -> float:
         wait_for_idle_threads()
         with collector_paused():
-            for _ in range(untimed):  # caches and threads are still those of the contender before
+            for _ in range(untimed):  # caches and threads still belong to the previous contender
                 step()
             start = clock()
             for _ in range(repeats):

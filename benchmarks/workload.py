@@ -21,7 +21,7 @@ Program = Callable[[ModuleType, Data], Step]
 
 @dataclass
 class Prepared:
-    """A workload that is ready for the measurement: a block for each contender, or the reason why it has none."""
+    """A workload that is ready for measurement: a block for each contender, or the reason why a contender has none."""
 
     blocks: dict[str, Block] = field(default_factory=dict)
     left_out: dict[str, str] = field(default_factory=dict)
@@ -29,7 +29,7 @@ class Prepared:
 
 
 class Workload(Protocol):
-    """Something that prepares blocks. Their times, divided by `operations`, give the time per `unit`."""
+    """An object that prepares blocks. Their times, divided by `operations`, are times per `unit`."""
 
     @property
     def name(self) -> str: ...
@@ -80,7 +80,7 @@ class Steps:
 
 @contextmanager
 def failures_noted(name: str, failed: dict[str, str]) -> Iterator[None]:
-    """Turn the errors of a contender into a line of the report, so that the others continue."""
+    """Note a contender's error as a line of the report, so that the others continue."""
     try:
         yield
     except Exception as error:

@@ -1,7 +1,7 @@
-"""`python -m benchmarks.programs`: whole programs on adjoint and on PyTorch, the slowest beside PyTorch first.
+"""`python -m benchmarks.programs`: whole programs in adjoint and in PyTorch, ordered by the ratio of their times.
 
 Each program is checked first: the results and gradients of its first step must equal PyTorch's. Then the two libraries
-take turns, in two processes. One process measures processor time with one thread, the other elapsed time with two.
+take turns, in two processes. One process measures processor time with one thread, and the other elapsed time with two.
 """
 
 from __future__ import annotations

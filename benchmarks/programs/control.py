@@ -31,7 +31,7 @@ def riccati_control(torch, draw):
 
 @PROGRAMS
 def robot_arm(torch, draw):
-    """The place of the hand of an arm of six joints: a chain of homogeneous transforms, for 20 postures."""
+    """The position of a robot's hand for 20 postures: a chain of six homogeneous transforms."""
     angles, lengths, goal = draw.leaf(20, 6), draw.leaf(6, shift=1.0, scale=0.1), draw.normal(20, 3)
 
     def loss():
@@ -72,7 +72,7 @@ def policy_gradient(torch, draw):
 
 @PROGRAMS
 def neural_flow(torch, draw):
-    """A network as the right-hand side of a differential equation, four stages of Runge and Kutta, ten steps."""
+    """A network as the right-hand side of a differential equation, by ten Runge-Kutta steps with four stages."""
     start, goal = draw.normal(16, 2), draw.normal(16, 2)
     w1, b1, w2, b2 = draw.leaf(16, 3, scale=0.3), draw.leaf(16), draw.leaf(2, 16, scale=0.3), draw.leaf(2)
 

@@ -27,7 +27,7 @@ wall mean something near zero only.
 
 
 def section(timings: Mapping[str, Sequence[Timing]]) -> str:
-    """The section in Markdown, of the times by both clocks."""
+    """The section in Markdown, with the times by both clocks."""
     summaries = "\n".join(f"- {CLOCKS[clock]}: {summary(rows)}" for clock, rows in timings.items())
     first, *others = timings.values()
     table = markdown_table(first, *others)
@@ -49,7 +49,7 @@ def with_section(page: str, text: str) -> str:
 
 
 def section_of(page: str, title: str = TITLE) -> str:
-    """The section with a title that a page has, or nothing; by default that about programs.
+    """The section of a page with this title, or an empty text. The default title is that of the programs.
 
     >>> section_of("# Page\\n\\n## Programs\\n\\ntext\\n\\n## Next\\n")
     '## Programs\\n\\ntext\\n'

@@ -1,4 +1,4 @@
-"""Estimation: states, alignments and trees from what was observed."""
+"""Estimation of states, alignments and trees from observations."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ PROGRAMS = Field("estimation")
 
 @PROGRAMS
 def aligned_points(torch, draw):
-    """The rotation and shift that lay one set of 40 points over another, by a singular value decomposition."""
+    """The rotation and shift from one set of 40 points to another, by a singular value decomposition."""
     points, others, weights = draw.leaf(40, 3), draw.normal(40, 3), draw.uniform(40, low=0.5, high=1.0)
 
     def loss():
@@ -29,7 +29,7 @@ def aligned_points(torch, draw):
 
 @PROGRAMS
 def kalman_smoother(torch, draw):
-    """Filter and smoother of 15 steps of a system of four states, of which two are observed."""
+    """Filter and smoother over 15 steps of a system of four states. Two of the states are observed."""
     observed, noise = draw.normal(15, 2), draw.leaf(4, scale=0.3)
     step = torch.eye(4, dtype=torch.float64) + 0.1 * torch.diag(torch.ones(2, dtype=torch.float64), 2)
     observation = torch.eye(4, dtype=torch.float64)[:2]
@@ -79,7 +79,7 @@ def alignment_of_series(torch, draw):
 
 @PROGRAMS
 def spline_fit(torch, draw):
-    """A natural cubic spline of 8 knots, whose curvatures solve a linear system, at 60 places."""
+    """A natural cubic spline of 8 knots at 60 points. The curvatures solve a linear system."""
     heights, places, values = draw.leaf(8), draw.uniform(60, low=0.01, high=6.99), draw.normal(60)
 
     def loss():
@@ -115,7 +115,7 @@ def hierarchical_logits(torch, draw):
 
 @PROGRAMS
 def tree_of_species(torch, draw):
-    """The likelihood of sequences at the leaves of a tree of 8 species, by pruning in logarithms."""
+    """The likelihood of sequences at the leaves of a tree of 8 species, by the pruning algorithm with logarithms."""
     lengths, rates, tips = draw.leaf(14), draw.leaf(4, 4), draw.whole(8, 30, n=4)
 
     def loss():

@@ -1,4 +1,4 @@
-"""Generative models: autoencoders, diffusion, decoding with kept keys and values, gates."""
+"""Generative models: autoencoders, diffusion, decoding with a cache, gates."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def variational_autoencoder(torch, draw):
 
 @PROGRAMS
 def denoising_step(torch, draw):
-    """The loss of a diffusion model: noise at random times, an embedding of time, a small network."""
+    """The loss of a diffusion model with noise at random times, an embedding of the time, and a small network."""
     functional = torch.nn.functional
     x, noise, times = draw.normal(24, 10), draw.normal(24, 10), draw.whole(24, n=100)
     w1, b1, wt, w2, b2 = (
@@ -57,7 +57,7 @@ def denoising_step(torch, draw):
 
 @PROGRAMS
 def cached_decoding(torch, draw):
-    """Six symbols one after the other through an attention layer that keeps keys and values."""
+    """Six tokens, one after the other, through an attention layer that caches keys and values."""
     functional = torch.nn.functional
     table, wq, wk, wv, wo = draw.leaf(20, 16), *(draw.leaf(16, 16, scale=0.3) for _ in range(4))
     symbols = draw.whole(3, 7, n=20)
@@ -81,7 +81,7 @@ def cached_decoding(torch, draw):
 
 @PROGRAMS
 def gated_unit(torch, draw):
-    """A gated recurrent unit written out, 20 steps of a batch of 8."""
+    """A gated recurrent unit in single operations: 20 steps of a batch of 8."""
     inputs, target = draw.normal(20, 8, 5), draw.normal(8, 10)
     wx, wh, bias = draw.leaf(30, 5, scale=0.3), draw.leaf(30, 10, scale=0.3), draw.leaf(30)
 

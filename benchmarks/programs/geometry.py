@@ -1,4 +1,4 @@
-"""Geometry, vision and finance: formulas of many small terms."""
+"""Geometry, vision and finance: formulas of many small operations."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def cameras(torch, draw):
 
 @PROGRAMS
 def rays(torch, draw):
-    """Rays meet three spheres; the shade of the first hit."""
+    """The intersections of rays with three spheres, and the shade of the first intersection."""
     origins, ways = draw.normal(100, 3, scale=0.1), draw.normal(100, 3)
     centres, radii = draw.leaf(3, 3, scale=2.0), draw.uniform(3, low=0.5, high=1.5).requires_grad_()
 
@@ -74,7 +74,7 @@ def mesh_smoothing(torch, draw):
 
 @PROGRAMS
 def option_prices(torch, draw):
-    """Prices of 50 options by Black and Scholes, their greeks, and a second derivative."""
+    """Prices of 50 options by Black and Scholes' formula, their Greeks, and a second derivative."""
     strike, time = draw.uniform(50, low=80.0, high=120.0), draw.uniform(50, low=0.1, high=2.0)
     spot, volatility, rate = (
         draw.leaf(shift=100.0),
@@ -111,7 +111,7 @@ def simulated_barrier(torch, draw):
 
 @PROGRAMS
 def yield_curve(torch, draw):
-    """Prices of 12 bonds under the curve of Nelson and Siegel, and Newton's yields."""
+    """Prices of 12 bonds by Nelson and Siegel's curve, and yields by Newton's method."""
     free, coupons = draw.leaf(4, scale=0.01, shift=0.05), draw.uniform(12, 1, low=0.01, high=0.05)
     times = draw.constant([float(t) for t in range(1, 11)])
     due = draw.constant([[float(t <= k % 10 + 1) for t in range(1, 11)] for k in range(12)])
@@ -133,7 +133,7 @@ def yield_curve(torch, draw):
 
 @PROGRAMS
 def chemical_equilibrium(torch, draw):
-    """Reaction rates of six species in eight reactions, with powers, and a stiff implicit step."""
+    """Reaction rates of six species in eight reactions with powers, and an implicit step of the stiff equation."""
     rates, start = draw.leaf(8, scale=0.3), draw.uniform(6, low=0.5, high=1.5)
     orders, balance = draw.whole(8, 6, n=3).double(), draw.normal(6, 8, scale=0.3)
     eye = torch.eye(6, dtype=torch.float64)
@@ -153,7 +153,7 @@ def chemical_equilibrium(torch, draw):
 
 @PROGRAMS
 def turned_cameras(torch, draw):
-    """Cameras turned by quaternions see points: 100 observations by crosses, gathered from 8 cameras and 30 points."""
+    """100 observations of 30 points by 8 cameras with quaternion rotations, by cross products and gathered elements."""
     turns, shifts, points = draw.leaf(8, 4), draw.leaf(8, 3), draw.leaf(30, 3, shift=3.0)
     camera, point, targets = draw.whole(100, n=8), draw.whole(100, n=30), draw.normal(100, 2)
 

@@ -1,4 +1,4 @@
-"""Images and fields of physics: rays, splats, pyramids, projections, beams, spins."""
+"""Images and physical fields: rays, splats, pyramids, projections, beams, spins."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ PROGRAMS = Field("images and physics")
 
 @PROGRAMS
 def bent_beam(torch, draw):
-    """The deflection of a beam of 12 elements: stiffness matrices put together by index_put, solved, compared."""
+    """The deflection of a beam of 12 elements: index_put assembles the stiffness matrix, and the system is solved."""
     stiffness, load = draw.leaf(12, scale=0.1), draw.normal(26)
     l = 1.0 / 12
     local = draw.constant(
@@ -54,7 +54,7 @@ def mean_field(torch, draw):
 
 @PROGRAMS
 def tomography(torch, draw):
-    """Projections of an image at 8 angles by sums into bins, against measured ones, with a smoothness term."""
+    """Projections of an image at 8 angles by sums into bins, compared with measured ones, with a smoothness term."""
     image, measured = draw.leaf(16, 16), draw.normal(8, 24)
     y, x = torch.meshgrid(
         torch.arange(16, dtype=torch.float64) - 7.5, torch.arange(16, dtype=torch.float64) - 7.5, indexing="ij"
@@ -77,7 +77,7 @@ def tomography(torch, draw):
 
 @PROGRAMS
 def marched_rays(torch, draw):
-    """Rays that march to the surface of a smooth union of spheres, and the light that they see there."""
+    """The points where rays reach the surface of a smooth union of spheres, by sphere tracing, and their light."""
     centres, radii = draw.leaf(5, 3, scale=0.5), draw.leaf(5, scale=0.05, shift=0.5)
     u, v = torch.meshgrid(
         torch.linspace(-1, 1, 10, dtype=torch.float64), torch.linspace(-1, 1, 10, dtype=torch.float64), indexing="ij"
@@ -101,7 +101,7 @@ def marched_rays(torch, draw):
 
 @PROGRAMS
 def painted_splats(torch, draw):
-    """An image of 30 Gaussian splats in order of depth, blended by products of what lets light through."""
+    """An image of 30 Gaussian splats in order of depth, blended by products of transmittances."""
     centres, logs, colours, opacity = (
         draw.leaf(30, 2, scale=0.5),
         draw.leaf(30, 2, scale=0.2, shift=-1.0),
@@ -128,7 +128,7 @@ def painted_splats(torch, draw):
 
 @PROGRAMS
 def registered_pyramid(torch, draw):
-    """A shift between two images on three levels of a pyramid, by bilinear interpolation."""
+    """The shift between two images on three levels of a pyramid, by bilinear interpolation."""
     functional, shift = torch.nn.functional, draw.leaf(1, 2, 4, 4, scale=0.1)
     one, two = draw.normal(1, 1, 24, 24), draw.normal(1, 1, 24, 24)
     identity = functional.affine_grid(draw.constant([[[1.0, 0, 0], [0, 1.0, 0]]]), (1, 1, 24, 24), align_corners=False)
@@ -165,7 +165,7 @@ def scattering(torch, draw):
 
 @PROGRAMS
 def small_unet(torch, draw):
-    """A network that goes down and up again: convolutions, group norm, pooling, bilinear upsampling, a skip."""
+    """A small U-net: convolutions, group norm, pooling, bilinear upsampling, a skip connection."""
     functional, image, target = torch.nn.functional, draw.normal(2, 1, 16, 16), draw.normal(2, 1, 16, 16)
     w1, w2, w3, w4 = (
         draw.leaf(8, 1, 3, 3, scale=0.3),

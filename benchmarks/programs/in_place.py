@@ -1,4 +1,4 @@
-"""Programs that write into what they have."""
+"""Programs that write in place."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ PROGRAMS = Field("in place")
 
 @PROGRAMS
 def accumulated(torch, draw):
-    """A feature map that is changed by many small steps in place."""
+    """A feature map with many small in-place changes."""
     x, w = draw.leaf(12, 8), draw.leaf(8)
 
     def loss():
@@ -24,7 +24,7 @@ def accumulated(torch, draw):
 
 @PROGRAMS
 def forward_substitution(torch, draw):
-    """A triangular system solved row by row into a buffer."""
+    """A triangular system, solved row by row in a buffer."""
     lower, b = draw.leaf(12, 12, scale=0.2), draw.leaf(12)
 
     def loss():
@@ -38,7 +38,7 @@ def forward_substitution(torch, draw):
 
 @PROGRAMS
 def masked_writes(torch, draw):
-    """Scores with forbidden places, dropped places and a written border."""
+    """Scores with masked elements, dropped elements and a new border."""
     scores, mask = draw.leaf(20, 20), draw.uniform(20, 20) < 0.2
 
     def loss():
@@ -54,7 +54,7 @@ def masked_writes(torch, draw):
 
 @PROGRAMS
 def buffer_of_states(torch, draw):
-    """States of a recurrence are written into one buffer, which is read back."""
+    """The states of a recurrence in one buffer, which is read later."""
     w, x = draw.leaf(6, 6, scale=0.3), draw.leaf(25, 6)
 
     def loss():
@@ -68,7 +68,7 @@ def buffer_of_states(torch, draw):
 
 @PROGRAMS
 def counted_places(torch, draw):
-    """A table that is put together by index_put_, index_add_ and scatter_."""
+    """A table by index_put_, index_add_ and scatter_."""
     values, rows, columns = draw.leaf(60), draw.whole(60, n=10), draw.whole(60, n=10)
     shift, order = draw.leaf(5, 10), draw.constant([7, 2, 4, 0, 9])
     indices = columns[:10][None]

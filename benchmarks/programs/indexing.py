@@ -1,4 +1,4 @@
-"""Indexing: places, masks, gathering and scattering, sorting."""
+"""Indexing: indices, masks, gather and scatter, sorting."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def ratings(torch, draw):
 
 @PROGRAMS
 def negative_sampling(torch, draw):
-    """Word vectors by a centre, a context and five others."""
+    """Word vectors by a centre, a context and five negative samples."""
     centre, context, others = draw.whole(40, n=100), draw.whole(40, n=100), draw.whole(40, 5, n=100)
     inner, outer = draw.leaf(100, 12), draw.leaf(100, 12)
 
@@ -37,7 +37,7 @@ def negative_sampling(torch, draw):
 
 @PROGRAMS
 def soft_histogram(torch, draw):
-    """A histogram with linear shares in two bins, by scatter_add."""
+    """A histogram in which each value counts linearly in two bins, by scatter_add."""
     x, target = draw.uniform(200, high=9.0).requires_grad_(), draw.uniform(11)
 
     def loss():
@@ -52,7 +52,7 @@ def soft_histogram(torch, draw):
 
 @PROGRAMS
 def triangle_from_vector(torch, draw):
-    """A correlation matrix of six variables from its free parameters, written by places."""
+    """A correlation matrix of six variables from its free parameters, written by index."""
     free, sample = draw.leaf(15, scale=0.3), draw.normal(6, 6)
     rows, columns = torch.tril_indices(6, 6, offset=-1)
 
@@ -67,7 +67,7 @@ def triangle_from_vector(torch, draw):
 
 @PROGRAMS
 def expected_shortfall(torch, draw):
-    """The mean of the worst twentieth of 400 scenarios by sorting, of a portfolio."""
+    """The mean loss of a portfolio in the worst twentieth of 400 scenarios, by sorting."""
     scenarios, w = draw.normal(400, 8, scale=0.02), draw.leaf(8)
 
     def loss():
@@ -79,7 +79,7 @@ def expected_shortfall(torch, draw):
 
 @PROGRAMS
 def sparse_product(torch, draw):
-    """A sparse matrix of 600 entries times a vector three times, by index_add."""
+    """A product of a sparse matrix of 600 entries and a vector, three times, by index_add."""
     rows, columns, entries, x = draw.whole(600, n=80), draw.whole(600, n=80), draw.leaf(600, scale=0.2), draw.leaf(80)
 
     def loss():
@@ -93,7 +93,7 @@ def sparse_product(torch, draw):
 
 @PROGRAMS
 def masked_sequences(torch, draw):
-    """A loss on the tokens of a batch that are no padding, by a mask."""
+    """A loss on the tokens of a batch outside of the padding, by a mask."""
     lengths, scores, labels = draw.whole(10, n=15) + 5, draw.leaf(10, 20, 8), draw.whole(10, 20, n=8)
     mask = torch.arange(20)[None, :] < lengths[:, None]
 
@@ -120,7 +120,7 @@ def segment_softmax(torch, draw):
 
 @PROGRAMS
 def nearest_neighbours(torch, draw):
-    """The distance of 30 points to their three nearest of 50 others."""
+    """The distances of 30 points to their three nearest neighbours among 50 others."""
     x, y = draw.leaf(30, 3), draw.leaf(50, 3)
 
     def loss():
@@ -134,7 +134,7 @@ def nearest_neighbours(torch, draw):
 
 @PROGRAMS
 def interpolation(torch, draw):
-    """A table read between its knots at 100 places."""
+    """Interpolation in a table at 100 points."""
     table, places = draw.leaf(30), draw.uniform(100, high=0.999).requires_grad_()
     knots = torch.linspace(0.0, 1.0, 30, dtype=torch.float64)
 
@@ -148,7 +148,7 @@ def interpolation(torch, draw):
 
 @PROGRAMS
 def best_and_chosen(torch, draw):
-    """Chosen elements of rows, sorted and added back to their places, and products of the best three of each row."""
+    """Selected elements of rows, sorted and added to their positions, and products of each row's three largest ones."""
     x, indices = draw.leaf(30, 20), draw.whole(30, 5, n=20)
 
     def loss():

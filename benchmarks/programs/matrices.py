@@ -9,7 +9,7 @@ PROGRAMS = Field("linear algebra")
 
 @PROGRAMS
 def ridge_regression(torch, draw):
-    """The validation error of a ridge regression by its penalty and weights."""
+    """The validation error of a ridge regression, differentiated by its penalty and weights."""
     x, y, x_new, y_new = draw.normal(80, 12), draw.normal(80), draw.normal(40, 12), draw.normal(40)
     log_penalty = draw.leaf(12, scale=0.3)
 
@@ -38,7 +38,7 @@ def power_iteration(torch, draw):
 
 @PROGRAMS
 def low_rank(torch, draw):
-    """A product of two thin factors, fitted where entries are known."""
+    """A product of two thin factors, fitted to the known entries."""
     table, mask = draw.normal(60, 50), draw.uniform(60, 50) < 0.3
     u, v = draw.leaf(60, 4), draw.leaf(50, 4)
 
@@ -51,7 +51,7 @@ def low_rank(torch, draw):
 
 @PROGRAMS
 def deformations(torch, draw):
-    """The energy of 100 elements of neo-Hookean material: determinants and inverses of 3 x 3."""
+    """The energy of 100 elements of neo-Hookean material, by determinants and inverses of 3 x 3 matrices."""
     f = draw.constant(draw.rng.normal(size=(100, 3, 3)) * 0.1 + [[1.0, 0, 0], [0, 1, 0], [0, 0, 1]]).requires_grad_()
 
     def loss():
@@ -122,7 +122,7 @@ def matrix_exponential(torch, draw):
 
 @PROGRAMS
 def conjugate_gradients(torch, draw):
-    """Ten steps of conjugate gradients, differentiated through."""
+    """Ten differentiated steps of conjugate gradients."""
     a, b = draw.leaf(20, 20, scale=0.2), draw.normal(20)
 
     def loss():
@@ -142,7 +142,7 @@ def conjugate_gradients(torch, draw):
 
 @PROGRAMS
 def optimal_transport(torch, draw):
-    """20 steps of Sinkhorn between two clouds of 25 and 30 points."""
+    """20 steps of Sinkhorn's method between two clouds of 25 and 30 points."""
     x, y = draw.leaf(25, 2), draw.normal(30, 2)
 
     def loss():
@@ -159,7 +159,7 @@ def optimal_transport(torch, draw):
 
 @PROGRAMS
 def tensor_train(torch, draw):
-    """A tensor of five axes from its train, compared with samples, by einsum."""
+    """A tensor of five axes from its tensor train, compared with samples, by einsum."""
     cores = [draw.leaf(*size, scale=0.5) for size in ((1, 4, 3), (3, 4, 3), (3, 4, 3), (3, 4, 3), (3, 4, 1))]
     target = draw.normal(4, 4, 4, 4, 4)
 

@@ -1,4 +1,4 @@
-"""The times of programs on adjoint and on PyTorch, after a comparison of their results."""
+"""The times of programs in adjoint and in PyTorch, after a comparison of their results."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from ..timing import Clock, block_of, run_rounds
 from .program import Program, Step
 
 PEER = "torch"
-#: The same step by `adjoint.compile`.
+#: The name of the times by `adjoint.compile`.
 COMPILED = "compiled"
 
 
 class Timing(NamedTuple):
-    """The least seconds of a step on both libraries, and compiled. error: the reason for missing times.
+    """The shortest times of a step in seconds, for both libraries and compiled. error: the reason for missing times.
 
-    A library that is absent has no time.
+    A library that is not installed has no time.
     """
 
     field: str
@@ -47,7 +47,7 @@ class Timing(NamedTuple):
 
 
 def measured(programs: Sequence[Program], effort: Effort, clock: Clock, threads: int) -> Iterator[Timing]:
-    """The times of programs, one by one. Both libraries run with this number of threads."""
+    """The times of programs, one after the other. Both libraries run with this number of threads."""
     names = [SUBJECT] + [PEER] * (importlib.util.find_spec(PEER) is not None)
     libraries = {name: import_module(name) for name in names}
     for library in libraries.values():
@@ -65,10 +65,10 @@ def measured_one(program: Program, libraries: dict[str, Any], effort: Effort, cl
         check_agreement({name: results_of(step) for name, step in steps.items()})
     except GradientMismatch as error:
         return Timing(program.field, program.name, error=f"results disagree: {error}")
-    except Exception as error:  # a program that a library refuses is reported; the others are timed
+    except Exception as error:  # report a program that a library refuses, and measure the others
         return Timing(program.field, program.name, error=f"{type(error).__name__}: {error}")
     gc.collect()
-    gc.freeze()  # the libraries' own objects stay, so collections before blocks need not visit them
+    gc.freeze()  # the libraries' own objects stay alive, so collections before blocks can skip them
     blocks = {name: block_of(step, effort.block_seconds, clock) for name, step in steps.items()}
     seconds = run_rounds(blocks, effort.rounds, effort.budget)
     least = {name: min(times) for name, times in seconds.items()}
@@ -76,5 +76,5 @@ def measured_one(program: Program, libraries: dict[str, Any], effort: Effort, cl
 
 
 def results_of(step: Step) -> list[np.ndarray[Any, Any]]:
-    """The results of a first step, copied, since later steps may write into them."""
+    """Copies of the results of a first step, since later steps may write into them."""
     return [tensor.detach().numpy().copy() for tensor in step()]

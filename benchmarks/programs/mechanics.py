@@ -22,7 +22,7 @@ def gravitation(torch, draw):
 
 @PROGRAMS
 def lennard_jones(torch, draw):
-    """The energy of 40 atoms, all pairs by broadcasting."""
+    """The energy of all pairs of 40 atoms, by broadcasting."""
     places = (draw.normal(40, 3, scale=2.0)).requires_grad_()
     upper = draw.constant([[i < j for j in range(40)] for i in range(40)])
 
@@ -37,7 +37,7 @@ def lennard_jones(torch, draw):
 
 @PROGRAMS
 def spring_chain(torch, draw):
-    """20 steps of velocity Verlet of a chain of 16 masses; stiffness by its gradient."""
+    """20 velocity Verlet steps of a chain of 16 masses, differentiated by the stiffness."""
     stiffness, start = draw.uniform(15, low=0.5, high=2.0).requires_grad_(), draw.leaf(16)
 
     def force(x):
@@ -59,7 +59,7 @@ def spring_chain(torch, draw):
 
 @PROGRAMS
 def predator_and_prey(torch, draw):
-    """40 steps of Runge and Kutta through the equations of Lotka and Volterra, fitted to data."""
+    """40 Runge-Kutta steps of Lotka and Volterra's equations, fitted to data."""
     rates, start, data = (
         draw.uniform(4, low=0.4, high=1.0).requires_grad_(),
         draw.leaf(2, shift=2.0),
@@ -86,7 +86,7 @@ def predator_and_prey(torch, draw):
 
 @PROGRAMS
 def double_pendulum(torch, draw):
-    """The equations of motion from the Lagrangian, by derivatives of derivatives."""
+    """The equations of motion from the Lagrangian, by second derivatives."""
     angles, speeds = draw.normal(2), draw.normal(2)
 
     def lagrangian(q, v):
@@ -133,7 +133,7 @@ def wave_by_rolls(torch, draw):
 
 @PROGRAMS
 def truss(torch, draw):
-    """Stiffness of a truss of 20 nodes and 50 bars, put together by index_add, and its compliance."""
+    """The compliance of a truss of 20 nodes and 50 bars, whose stiffness matrix index_add assembles."""
     places, areas = draw.normal(20, 2, scale=3.0), draw.uniform(50, low=0.5, high=2.0).requires_grad_()
     ends = draw.rng.integers(20, size=50)
     i, j = draw.constant(ends), draw.constant((ends + draw.rng.integers(1, 20, size=50)) % 20)
@@ -156,7 +156,7 @@ def truss(torch, draw):
 
 @PROGRAMS
 def projectile(torch, draw):
-    """A throw with drag; 50 steps of a state of four numbers, by unbinding and stacking."""
+    """A throw with drag: 50 steps of a state of four numbers, by unbind and stack."""
     angle, speed, drag = draw.leaf(shift=0.8, scale=0.05), draw.leaf(shift=20.0), draw.leaf(shift=0.05, scale=0.001)
 
     def loss():
@@ -173,7 +173,7 @@ def projectile(torch, draw):
 
 @PROGRAMS
 def rigid_body(torch, draw):
-    """30 steps of Euler's equations with a quaternion that is normalised each time."""
+    """30 steps of Euler's equations, with a quaternion that is normalised in each step."""
     spin, inertia = draw.leaf(3), draw.uniform(3, low=1.0, high=3.0).requires_grad_()
     upright = draw.constant([1.0, 0.0, 0.0, 0.0])
 
@@ -190,7 +190,7 @@ def rigid_body(torch, draw):
 
 @PROGRAMS
 def balanced_pole(torch, draw):
-    """A controller of two layers for ten carts with poles, through 10 steps of time."""
+    """A controller of two layers for ten carts with poles, over 10 time steps."""
     first, second, start = draw.leaf(4, 8, scale=0.5), draw.leaf(8, 1, scale=0.5), draw.normal(10, 4, scale=0.1)
 
     def loss():

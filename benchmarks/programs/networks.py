@@ -1,4 +1,4 @@
-"""Networks, small enough that what surrounds the products counts; single precision."""
+"""Networks so small that the operations around the matrix products count, in single precision."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def convolutional_classifier(torch, draw):
 
 @PROGRAMS
 def lstm_by_hand(torch, draw):
-    """15 steps of a cell of 24 numbers, batch 8."""
+    """15 steps of an LSTM cell of 24 units, batch 8."""
     draw.single()
     inputs, wx, wh, b = (
         draw.normal(15, 8, 10),
@@ -72,7 +72,7 @@ def lstm_by_hand(torch, draw):
 
 @PROGRAMS
 def self_attention(torch, draw):
-    """One block: layer norm, four heads with a causal mask, the residual, and a feed-forward part."""
+    """One transformer block: layer norm, four heads with a causal mask, the residual, and a feed-forward part."""
     draw.single()
     functional = torch.nn.functional
     x, scale, shift = draw.normal(2, 16, 32), draw.leaf(32, shift=1.0, scale=0.1), draw.leaf(32)
@@ -94,7 +94,7 @@ def self_attention(torch, draw):
 
 @PROGRAMS
 def autoencoder(torch, draw):
-    """Huber's loss of what three layers reproduce."""
+    """Huber's loss of the output of three layers."""
     draw.single()
     functional = torch.nn.functional
     x = draw.uniform(40, 36)
@@ -111,7 +111,7 @@ def autoencoder(torch, draw):
 
 @PROGRAMS
 def bag_of_words(torch, draw):
-    """Means of embeddings of 32 sentences with padding, classified."""
+    """Mean embeddings of 32 sentences with padding, and their classes."""
     draw.single()
     functional = torch.nn.functional
     words, labels, table = draw.whole(32, 12, n=200), draw.whole(32, n=6), draw.leaf(200, 16)
@@ -181,7 +181,7 @@ def batch_normalised(torch, draw):
 
 @PROGRAMS
 def gradient_penalty(torch, draw):
-    """A critic with a penalty on the norm of its gradient: a derivative of a derivative."""
+    """A critic with a penalty on the norm of its gradient, which needs a second derivative."""
     draw.single()
     real, fake, mix = draw.normal(16, 6), draw.normal(16, 6), draw.uniform(16, 1)
     w1, b1, w2 = draw.leaf(24, 6, scale=0.4), draw.leaf(24), draw.leaf(24)
@@ -199,7 +199,7 @@ def gradient_penalty(torch, draw):
 
 @PROGRAMS
 def experts(torch, draw):
-    """The two best of six experts, weighted by a gate."""
+    """The weighted outputs of the two best of six experts, by a gate."""
     draw.single()
     x, gate, weights = draw.normal(30, 8), draw.leaf(6, 8), draw.leaf(6, 8, 8, scale=0.4)
 
@@ -231,7 +231,7 @@ def soft_distillation(torch, draw):
 
 @PROGRAMS
 def language_model(torch, draw):
-    """One attention layer over 12 symbols, with one table for what comes in and what goes out."""
+    """One attention layer over 12 tokens, with one table for the input and the output."""
     functional = torch.nn.functional
     table, places = draw.leaf(40, 16), draw.leaf(12, 16)
     parts, back = draw.leaf(16, 48, scale=0.2), draw.leaf(16, 16, scale=0.2)
@@ -253,7 +253,7 @@ def language_model(torch, draw):
 
 @PROGRAMS
 def burgers_equation(torch, draw):
-    """A network that fulfils Burgers' equation at 64 points, by derivatives of derivatives of its inputs."""
+    """A network that satisfies Burgers' equation at 64 points, by second derivatives."""
     first, inner, last = draw.leaf(2, 20, scale=0.7), draw.leaf(20, 20, scale=0.3), draw.leaf(20, 1, scale=0.3)
     offset, places, times = draw.leaf(20, scale=0.1), draw.normal(64, 1), draw.uniform(64, 1)
 
@@ -270,7 +270,7 @@ def burgers_equation(torch, draw):
 
 @PROGRAMS
 def own_activation(torch, draw):
-    """Five layers with an activation that is a custom function."""
+    """Five layers with a custom function as activation."""
 
     class Swish(torch.autograd.Function):
         @staticmethod

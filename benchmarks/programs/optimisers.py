@@ -1,4 +1,4 @@
-"""Optimisers by hand, and methods that are made of many small updates."""
+"""Optimisers by hand, and methods with many small updates."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def adam(torch, draw):
 
 @PROGRAMS
 def momentum(torch, draw):
-    """One step of gradient descent with Nesterov's momentum and decay of weights over 50 parameters."""
+    """One step of Nesterov's momentum method with weight decay over 50 parameters."""
     weights, gradients = parameters_of(draw)
     buffers = [torch.zeros_like(w) for w in weights]
 
@@ -160,7 +160,7 @@ def unrolled(torch, draw):
 
 @PROGRAMS
 def meta_learning(torch, draw):
-    """Weights from which two steps of descent fit each of three functions: the gradient goes through the steps."""
+    """Weights from which two gradient steps fit each of three functions. The gradient passes through the steps."""
     weights = [draw.leaf(1, 20), draw.leaf(20), draw.leaf(20, 1, scale=0.3), draw.leaf(1)]
     support, query = draw.normal(3, 10, 1), draw.normal(3, 10, 1)
     mse_loss = torch.nn.functional.mse_loss

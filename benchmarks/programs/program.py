@@ -1,4 +1,4 @@
-"""What a program is, and the data that it draws."""
+"""The definition of a program, and its random data."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ Step = Callable[[], Sequence[Any]]
 class Program(NamedTuple):
     """A whole program.
 
-    make: a function of the library's module and a `Draw`. It gives the step, and the step gives tensors: the value and
-    the gradients, which have to agree between libraries.
+    make: a function of the library's module and a `Draw`. It returns the step. The step returns tensors: the value and
+    the gradients, which must agree between libraries.
     """
 
     field: str
@@ -24,12 +24,12 @@ class Program(NamedTuple):
     make: Callable[[ModuleType, Draw], Step]
 
     def step(self, library: ModuleType) -> Step:
-        """The step with a library, on data that are the same for all libraries."""
+        """The step in a library, with equal data for all libraries."""
         return self.make(library, Draw(library, self.name))
 
 
 class Draw:
-    """Random tensors of a library, the same for each library; those of floating point are in double precision."""
+    """Random tensors of a library, equal in each library. Floating point tensors have double precision."""
 
     def __init__(self, library: ModuleType, name: str) -> None:
         self.library = library
@@ -37,12 +37,12 @@ class Draw:
         self.dtype = np.float64
 
     def single(self) -> Draw:
-        """The same in single precision from now on."""
+        """Use single precision from now on."""
         self.dtype = np.float32
         return self
 
     def constant(self, values: Any) -> Any:
-        """A tensor of these values."""
+        """A tensor with these values."""
         array = np.asarray(values)
         return self.library.tensor(array.astype(self.dtype) if array.dtype.kind == "f" else array)
 
@@ -59,7 +59,7 @@ class Draw:
         return self.constant(self.rng.uniform(low, high, shape))
 
     def whole(self, *shape: int, n: int) -> Any:
-        """Whole numbers below n."""
+        """Random integers below n."""
         return self.constant(self.rng.integers(n, size=shape))
 
 
@@ -85,7 +85,7 @@ class Field(list[Program]):
 
 
 def with_gradients(library: ModuleType, loss: Callable[[], Any], leaves: Sequence[Any]) -> Step:
-    """The step that gives a loss and its gradients."""
+    """The step that returns a loss and its gradients."""
 
     def step() -> Sequence[Any]:
         value = loss()

@@ -9,7 +9,7 @@ PROGRAMS = Field("scans")
 
 @PROGRAMS
 def discounted_returns(torch, draw):
-    """A policy's gradient with advantages from running sums of rewards."""
+    """The gradient of a policy, with advantages by running sums of rewards."""
     rewards, logits, actions = draw.normal(8, 50), draw.leaf(8, 50, 4), draw.whole(8, 50, n=4)
     discounts = draw.constant([0.97**t for t in range(50)])
 
@@ -24,7 +24,7 @@ def discounted_returns(torch, draw):
 
 @PROGRAMS
 def autoregression(torch, draw):
-    """60 steps of an autoregression of second order, and its distance from data."""
+    """60 steps of an autoregression of second order, compared with data."""
     a, noise, data = draw.uniform(2, low=-0.4, high=0.4).requires_grad_(), draw.normal(60), draw.normal(60)
 
     def loss():
@@ -38,7 +38,7 @@ def autoregression(torch, draw):
 
 @PROGRAMS
 def garch(torch, draw):
-    """The likelihood of 80 returns with a variance that follows its past."""
+    """The likelihood of 80 returns. The variance depends on earlier returns."""
     returns, free = draw.normal(80), draw.leaf(3, scale=0.3, shift=-1.0)
 
     def loss():
@@ -54,7 +54,7 @@ def garch(torch, draw):
 
 @PROGRAMS
 def smoothing(torch, draw):
-    """Holt's smoothing of 12 series of 40 points with rates from sigmoids."""
+    """Holt's smoothing of 12 series of 40 points, with rates between 0 and 1."""
     series, free = draw.normal(40, 12), draw.leaf(2, 12)
 
     def loss():
@@ -72,7 +72,7 @@ def smoothing(torch, draw):
 
 @PROGRAMS
 def survival(torch, draw):
-    """Discrete hazards of 64 cases over 24 months by running products."""
+    """Discrete hazards of 64 cases over 24 months, by running products."""
     x, w, months = draw.normal(64, 6), draw.leaf(24, 6, scale=0.3), draw.whole(64, n=24)
 
     def loss():
@@ -101,7 +101,7 @@ def chain_of_labels(torch, draw):
 
 @PROGRAMS
 def running_extrema(torch, draw):
-    """The deepest fall of 10 paths of 250 steps, as one writes it with cummax."""
+    """The maximal drawdown of 10 paths of 250 steps, by cummax."""
     returns, weights = draw.normal(10, 250, scale=0.01), draw.leaf(10)
 
     def loss():
@@ -114,7 +114,7 @@ def running_extrema(torch, draw):
 
 @PROGRAMS
 def warped_time(torch, draw):
-    """Soft dynamic time warping of two sequences of 6 numbers, a table of scalars."""
+    """Soft dynamic time warping of two sequences of 6 numbers, by a table of scalars."""
     first, second, n = draw.leaf(6), draw.normal(6), 6
     never, zero = torch.tensor(1e8, dtype=torch.float64), torch.zeros((), dtype=torch.float64)
 

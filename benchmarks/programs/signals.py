@@ -21,7 +21,7 @@ def filter_by_fourier(torch, draw):
 
 @PROGRAMS
 def denoising(torch, draw):
-    """The total variation of an image of 32 x 32, smoothed, and its distance from data."""
+    """The smoothed total variation of an image of 32 x 32, and its distance from data."""
     image, data = draw.leaf(32, 32), draw.normal(32, 32)
 
     def loss():
@@ -34,7 +34,7 @@ def denoising(torch, draw):
 
 @PROGRAMS
 def autocorrelation(torch, draw):
-    """The autocorrelation of a moving average by Fourier, fitted to a target."""
+    """The autocorrelation of a moving average by Fourier transforms, fitted to a target."""
     noise, weights, target = draw.normal(128), draw.leaf(5), draw.normal(10)
 
     def loss():
@@ -62,7 +62,7 @@ def moving_windows(torch, draw):
 
 @PROGRAMS
 def wavelets(torch, draw):
-    """Five levels of Haar's wavelets by slices, thresholded."""
+    """Five levels of Haar wavelets by slices, with a threshold."""
     signal, threshold = draw.leaf(256), draw.leaf(5, shift=0.3, scale=0.05)
 
     def loss():
@@ -79,7 +79,7 @@ def wavelets(torch, draw):
 
 @PROGRAMS
 def edge_detection(torch, draw):
-    """Gradients of images by fixed kernels, their strength and direction, and a pooled summary."""
+    """Gradients of images by fixed kernels, their norms and directions, pooled."""
     functional = torch.nn.functional
     images = draw.leaf(4, 1, 20, 20)
     kernels = draw.constant([[[[-1.0, 0, 1], [-2, 0, 2], [-1, 0, 1]]], [[[-1.0, -2, -1], [0, 0, 0], [1, 2, 1]]]])
@@ -96,7 +96,7 @@ def edge_detection(torch, draw):
 
 @PROGRAMS
 def spectral_distance(torch, draw):
-    """The distance of two signals by the logarithms of their short-time spectra."""
+    """The distance of two signals: the difference of the logarithms of their short-time spectra."""
     x, y, window = draw.leaf(2, 512), draw.normal(2, 512), torch.hann_window(64, dtype=torch.float64)
 
     def spectra(signal):
@@ -111,7 +111,7 @@ def spectral_distance(torch, draw):
 
 @PROGRAMS
 def moved_image(torch, draw):
-    """An affine map that moves one image onto another, by affine_grid and grid_sample."""
+    """The affine map from one image to another, by affine_grid and grid_sample."""
     functional, change = torch.nn.functional, draw.leaf(2, 3, scale=0.1)
     image, target = draw.normal(1, 1, 16, 16), draw.normal(1, 1, 16, 16)
     identity = draw.constant([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
@@ -141,7 +141,7 @@ def short_time_spectrum(torch, draw):
 
 @PROGRAMS
 def hologram(torch, draw):
-    """The phases of a field of 32 x 32 whose intensity behind free space is a given one."""
+    """The phases of a field of 32 x 32 that has a given intensity after free propagation."""
     phases, distances, target = draw.leaf(32, 32), draw.normal(32, 32), draw.uniform(32, 32)
 
     def loss():

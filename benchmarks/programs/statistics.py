@@ -38,7 +38,7 @@ def gaussian_mixture(torch, draw):
 
 @PROGRAMS
 def poisson_regression(torch, draw):
-    """Counts with an exposure; the rate is clamped."""
+    """The likelihood of counts with an exposure and a clamped rate."""
     x, counts = draw.normal(150, 4), draw.whole(150, n=6).double()
     exposure, beta, bias = draw.uniform(150, low=0.5, high=2.0), draw.leaf(4, scale=0.3), draw.leaf(1)
 
@@ -51,7 +51,7 @@ def poisson_regression(torch, draw):
 
 @PROGRAMS
 def eight_schools(torch, draw):
-    """Log density of a hierarchical model with eight groups, not centred."""
+    """Log density of a hierarchical model of eight groups, in the uncentred form."""
     y, sigma = draw.normal(8, scale=10.0), draw.uniform(8, low=9.0, high=18.0)
     mu, log_tau, eta = draw.leaf(), draw.leaf(), draw.leaf(8)
 
@@ -66,7 +66,7 @@ def eight_schools(torch, draw):
 
 @PROGRAMS
 def student_regression(torch, draw):
-    """A robust regression with the degrees of freedom estimated too."""
+    """A robust regression whose degrees of freedom are estimated, too."""
     x, y = draw.normal(100, 3), draw.normal(100)
     beta, log_scale, log_nu = draw.leaf(3), draw.leaf(), draw.leaf(shift=1.0)
 
@@ -153,7 +153,7 @@ def cox_regression(torch, draw):
 
 @PROGRAMS
 def beta_binomial(torch, draw):
-    """Counts with more spread than the binomial's, 80 of 20 trials."""
+    """The likelihood of 80 counts among 20 trials, with more spread than a binomial distribution."""
     k = draw.whole(80, n=21).double()
     log_a, log_b = draw.leaf(scale=0.3), draw.leaf(scale=0.3)
 
@@ -205,7 +205,7 @@ def kernel_density(torch, draw):
 
 @PROGRAMS
 def evidence_bound(torch, draw):
-    """A variational bound with 16 draws of a posterior of 6 dimensions."""
+    """A variational bound of a posterior of 6 dimensions, by 16 draws."""
     x, y, noise = draw.normal(60, 6), draw.normal(60), draw.normal(16, 6)
     mean, rho = draw.leaf(6), draw.leaf(6, shift=-1.0)
 

@@ -1,4 +1,4 @@
-"""The times of programs as tables: the slowest beside PyTorch first."""
+"""Tables of the times of programs, in the order of the ratios to PyTorch's times."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ LIMITS = (1.0, 0.7)
 
 
 def by_ratio(rows: Iterable[Timing]) -> list[Timing]:
-    """Programs with errors, then those with a ratio, the lowest first."""
+    """Programs with errors, then programs with a ratio, in ascending order."""
     return sorted(rows, key=lambda row: -1.0 if row.error else row.ratio or 0.0)
 
 
 def summary(rows: Sequence[Timing]) -> str:
-    """The geometric mean of the ratios, and the numbers of ratios below the limits."""
+    """The geometric mean of the ratios, and the number of ratios below each limit."""
     ratios = [row.ratio for row in rows if row.ratio]
     gains = [row.gain for row in rows if row.gain]
     compiled = f" Compiled steps are {geometric_mean(gains):.2f} times as fast as eager ones." if gains else ""
@@ -64,5 +64,5 @@ def markdown_table(rows: Sequence[Timing], *others: Sequence[Timing]) -> str:
 
 
 def cell(ratio: float | None) -> str:
-    """A ratio, or an empty text without one."""
+    """A ratio, or an empty text if there is none."""
     return "" if ratio is None else f"{ratio:.2f}"

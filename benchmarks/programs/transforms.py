@@ -1,4 +1,4 @@
-"""Transforms of functions: derivatives of derivatives, of many members at once, in forward mode."""
+"""Transformations of functions: second derivatives, batches of members, forward mode."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def hessian_products(torch, draw):
 
 @PROGRAMS
 def laplacian(torch, draw):
-    """The Laplacian of a small network at 12 points, as a loss of physics has it."""
+    """The Laplacian of a small network at 12 points, as part of a physical loss."""
     func, points, w1, w2 = torch.func, draw.normal(12, 2), draw.normal(10, 2), draw.normal(10)
 
     def u(p):
@@ -112,7 +112,7 @@ def rigid_members(torch, draw):
 
 @PROGRAMS
 def natural_gradient(torch, draw):
-    """The Fisher information of a categorical model by a Jacobian, and a step with it."""
+    """The Fisher information of a categorical model by a Jacobian, and a natural gradient step."""
     func, x, w = torch.func, draw.normal(25, 3), draw.normal(9)
 
     def logs(w):
@@ -130,7 +130,7 @@ def natural_gradient(torch, draw):
 
 @PROGRAMS
 def implicit_function(torch, draw):
-    """Newton's steps for a system of three equations with Jacobians, for 8 members."""
+    """Newton steps with Jacobians for a system of three equations and 8 members."""
     func, start, c = torch.func, draw.normal(8, 3, scale=0.1), draw.uniform(8, 3)
 
     def residual(x, c):
@@ -163,7 +163,7 @@ def pulled_back(torch, draw):
 
 @PROGRAMS
 def ensemble(torch, draw):
-    """Five networks at once, and the spread of what they say."""
+    """Five networks at once, and the spread of their outputs."""
     func, x = torch.func, draw.normal(20, 4)
     w1, b1, w2 = draw.normal(5, 12, 4), draw.normal(5, 12), draw.normal(5, 12)
 

@@ -41,7 +41,7 @@ ROUNDS = 7
 
 
 def alternating(calls: dict[str, Callable[[], Any]], repeats: int) -> dict[str, float]:
-    """The least processor time of each call, in rounds in which they take turns."""
+    """The shortest processor time of each call. The calls take turns."""
     least = dict.fromkeys(calls, float("inf"))
     for _ in range(ROUNDS):
         for name, call in calls.items():

@@ -1,4 +1,4 @@
-"""All workloads, in the order of the report. A new one is an entry here, or a file with a tuple of them."""
+"""All workloads in the order of the report. A new workload is an entry here, or a file with a tuple of workloads."""
 
 from . import chain, deep_chain, hessian_vector, imports, jacobian, mlp, networks, recurrent
 

@@ -1,6 +1,6 @@
-"""Repeats `x = (x * b).tanh()`: the cost of one operation, from one element to a million.
+"""Repeats `x = (x * b).tanh()`: the cost of one operation, for one element to a million.
 
-With few elements this is the overhead of the library, with many it is memory traffic.
+With few elements this is the overhead of the library. With many elements it is memory traffic.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import numpy as np
 
 from ..workload import Data, Steps
 
-OPERATIONS_PER_LINK = 2  # the product and the tanh; the sum at the end is not counted
+OPERATIONS_PER_LINK = 2  # the product and the tanh, without the sum at the end
 
 
 def make_data(elements: int) -> Data:
@@ -56,7 +56,7 @@ def in_mygrad(mygrad, data, *, links, factor_too):
 
 
 def functional(numpy_like, grad, x, b, links, factor_too):
-    """The chain for libraries that differentiate functions instead of recording tensors."""
+    """The chain for libraries that differentiate functions and do not record tensors."""
 
     def loss(x, b):
         for _ in range(links):
@@ -150,7 +150,7 @@ def forward_in_jax(jax, data, *, links):
 
 def forward_in_numpy(numpy, data, *, links):
     def step():
-        results = [data["x"]]  # stored, since a backward pass needs them
+        results = [data["x"]]  # a backward pass needs these values
         for _ in range(links):
             results.append(numpy.tanh(results[-1] * data["b"]))
         return results[-1:]

@@ -1,4 +1,4 @@
-"""A chain of 20,000 nodes with one element each: almost only the cost of the engine."""
+"""A chain of 20,000 nodes with one element each, which measures almost only the engine."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def in_numpy(numpy, data):
     def step():
         numpy.sum(walk(data["x"]))
         g = numpy.ones_like(data["x"])
-        for _ in range(LINKS):  # the addition passes its gradient on unchanged
+        for _ in range(LINKS):  # an addition returns its cotangent unchanged
             g = g * FACTOR
         return (g,)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..workload import Data, Steps
 
-ROWS, COLUMNS = 64, 32  # too small for threads, so that the time is that of the double backward
+ROWS, COLUMNS = 64, 32  # so small that no threads are used, and the time is that of the second backward pass
 
 
 def make_data() -> Data:

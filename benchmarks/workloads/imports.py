@@ -26,7 +26,7 @@ def import_seconds(module: str) -> float:
     Raises subprocess.CalledProcessError if the module does not import.
     """
     command = [sys.executable, "-c", PROGRAM.format(module=module)]
-    # an interpreter that does not write bytecode compiles the sources every time, unlike that of a user
+    # without bytecode an interpreter would compile the sources each time, which users do not see
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     run = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
     return float(run.stdout)

@@ -7,7 +7,7 @@ import numpy as np
 from ..workload import Data, Steps
 
 BATCH, PIXELS, HIDDEN, CLASSES = 64, 64, 128, 10
-RATE = 1e-3  # small, so that step 1000 has similar numbers as the first step
+RATE = 1e-3  # so small that step 1000 has numbers like those of the first step
 PARAMETERS = ("w1", "b1", "w2", "b2")
 
 
