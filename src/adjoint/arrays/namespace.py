@@ -129,6 +129,35 @@ def row_major(array: Any) -> Any:
     return array if flags is None or flags.c_contiguous else copied(array)
 
 
+def laid_out_as(array: Any, model: Any) -> Any:
+    """The array, with its axes in memory in the order of a dense model's, where its library lets one choose.
+
+    >>> laid_out_as(numpy.zeros((2, 3)), numpy.zeros((2, 3), order="F")).strides
+    (8, 16)
+    """
+    flags, strides = getattr(model, "flags", None), getattr(model, "strides", ())
+    if flags is None or flags.c_contiguous or 0 in strides:
+        return array
+    xp, order = namespace(array), sorted(range(model.ndim), key=lambda axis: -abs(strides[axis]))
+    memory = xp.empty(tuple([array.shape[axis] for axis in order]), dtype=array.dtype)
+    result = xp.permute_dims(memory, tuple([order.index(axis) for axis in range(model.ndim)]))
+    result[...] = array
+    return result
+
+
+def with_channels_as(array: Any, model: Any) -> Any:
+    """The array, with its channels (axis 1) last in memory if they are in the model, images of two axes.
+
+    >>> with_channels_as(numpy.zeros((1, 2, 3, 3)), numpy.zeros((1, 5, 5, 2)).transpose(0, 3, 1, 2)).strides
+    (144, 8, 48, 16)
+    """
+    flags = getattr(model, "flags", None)
+    if flags is None or flags.c_contiguous or model.ndim != 4:
+        return array
+    channels_last = namespace(model).moveaxis(model, 1, -1)
+    return laid_out_as(array, model) if channels_last.flags.c_contiguous else array
+
+
 def count_true(mask: Any) -> int:
     """The number of true elements of a mask."""
     if type(mask) is numpy.ndarray:

@@ -64,9 +64,14 @@ static inline npy_intp adj_n_elements(PyObject *array) {
     return n;
 }
 
+/* Whether the elements of an ndarray lie row by row, one after the other. */
+static inline int adj_lies_in_rows(PyObject *array) {
+    return PyArray_IS_C_CONTIGUOUS((PyArrayObject *)array);
+}
+
 /* Whether an object is an ndarray whose elements lie row by row, one after the other. */
 static inline int adj_is_row_major(PyObject *object) {
-    return PyArray_CheckExact(object) && PyArray_IS_C_CONTIGUOUS((PyArrayObject *)object);
+    return PyArray_CheckExact(object) && adj_lies_in_rows(object);
 }
 
 /* Memory for an ndarray of the shape and type of another one, row by row. */

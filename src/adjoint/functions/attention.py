@@ -15,7 +15,7 @@ from adjoint.core.graph import new_tensor
 from adjoint.core.modes.grad_mode import no_grad
 from adjoint.functions.activations import dropout
 from adjoint.functions.arguments import require_tensors
-from adjoint.functions.composite import composite, functional, ops
+from adjoint.functions.composite import composite, functional, ops, separate
 from adjoint.tensor.creation import arange, ones
 
 if TYPE_CHECKING:
@@ -328,13 +328,14 @@ def _bags(
         bags = on_device(bags, rows.device)
         numbers = ops.ones_like(input).to(weight.dtype) if numbers is None else numbers
         sums, numbers = [ops.sum_at(x, (starts.size, *x.shape[1:]), (bags,))[:-1] for x in (rows, numbers)]
+        sums = separate(sums)
     return sums if mode == "sum" else sums / ops.clamp(numbers, min=1)[..., None]
 
 
 def _whole_bags(rows: Tensor, mode: str, per_sample_weights: Tensor | None) -> Tensor:
     """The sums or means of the rows (B, n, D) of bags in which every index counts."""
     if per_sample_weights is not None:
-        return ops.matmul(per_sample_weights[:, None], rows)[:, 0]
+        return separate(ops.matmul(per_sample_weights[:, None], rows)[:, 0])
     sums = ops.sum(rows, 1)
     return sums if mode == "sum" else sums / max(rows.shape[1], 1)
 

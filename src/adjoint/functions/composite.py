@@ -19,6 +19,7 @@ from adjoint.runtime.lazy import LateModule, LazyTable, by_name
 
 if TYPE_CHECKING:
     from adjoint.core.operations import out_dtypes
+    from adjoint.tensor.tensor import Tensor
 else:
     out_dtypes = LateModule("adjoint.core.operations.out_dtypes")
 
@@ -35,6 +36,15 @@ class Composite:
 
     def __init__(self, function: Callable[..., Any], namespace: str, method: str | None) -> None:
         self.function, self.namespace, self.method = function, namespace, method
+
+
+def separate(result: Tensor) -> Tensor:
+    """The result of a function: no view, though it was made as one of a tensor that nobody else has.
+
+    It shares that tensor's version: if a node saved the values, an operation in place on the result is still found.
+    """
+    result._view = None
+    return result
 
 
 #: All composites by (namespace, name); the namespace is "" for adjoint itself, or "linalg", "nn.functional" ...

@@ -16,7 +16,7 @@ from adjoint.core import errors
 from adjoint.core.graph import TensorBase
 from adjoint.core.recorded import operations
 from adjoint.functions.arguments import require_member
-from adjoint.functions.composite import as_tensor, composite, functional, ops, takes_out
+from adjoint.functions.composite import as_tensor, composite, functional, ops, separate, takes_out
 from adjoint.rules.contract import check_batches, listed
 from adjoint.runtime.caches import cached
 
@@ -100,12 +100,11 @@ def _rearranged(tensor: Any, subscripts: str, output: str) -> Tensor | None:
             first, second = [axis for axis, label in enumerate(labels) if label == c][:2]
             tensor = ops.diagonal(tensor, 0, first, second)
             labels = [label for axis, label in enumerate(labels) if axis not in (first, second)] + [c]
-    others = tuple([axis for axis, c in enumerate(labels) if c not in output])
-    if others:
-        tensor, labels = ops.sum(tensor, others, False), [c for c in labels if c in output]
-        if labels == list(output):
-            return tensor
-    return ops.permute(tensor, tuple([labels.index(c) for c in output]))
+    others = [axis for axis, c in enumerate(labels) if c not in output]
+    order = [*[labels.index(c) for c in output], *others]
+    if order != sorted(order) or not others:
+        tensor = ops.permute(tensor, tuple(order))
+    return ops.sum(tensor, tuple(range(len(output), len(order))), False) if others else tensor
 
 
 def _from_sublists(arguments: Sequence[Any]) -> tuple[str, Sequence[Any]]:
@@ -246,7 +245,7 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
     blocks = ops.reshape(a, tuple([m for n in first for m in (n, 1)])) * ops.reshape(
         b, tuple([m for n in second for m in (1, n)])
     )
-    return ops.reshape(blocks, tuple([n * m for n, m in zip(first, second, strict=True)]))
+    return separate(ops.reshape(blocks, tuple([n * m for n, m in zip(first, second, strict=True)])))
 
 
 # products of several matrices ----------------------------------------------------------------------------------------

@@ -133,7 +133,7 @@ _NAMES: dict[str, str] = {
         "cholesky_inverse cholesky_solve",
     "Derivative, from the cotangent g of the result y of the operation clone:\n"
     "    by input: g (saves nothing)":
-        "clone rot90",
+        "clone",
     "Derivative, from the cotangent g of the result y of the operation index:\n"
     "    by input: ops.sum_at(g, input_shape, indices) (saves nothing)":
         "combinations",
@@ -554,6 +554,9 @@ _NAMES: dict[str, str] = {
     "Derivative: the chain rule through the recorded operations: linear (saves self, weight), add, tanh (saves\n"
     "    result).":
         "rnn_tanh_cell",
+    "Derivative, from the cotangent g of the result y of the operation clone_with_strides:\n"
+    "    by input: g (saves nothing)":
+        "rot90",
     "Derivative: that of the operation scatter (saves index); see adjoint/rules/index.py.": "scatter",
     "Derivative: that of the operation scatter_reduce (saves index, result, self, src); see adjoint/rules/index.py.":
         "scatter_reduce segment_reduce",

@@ -11,7 +11,7 @@ from adjoint.arrays.kernels.linalg.errors import LinAlgError
 from adjoint.arrays.namespace import is_lazy, underlying
 from adjoint.core.operations.results import results_of
 from adjoint.core.recorded import operations
-from adjoint.functions.composite import as_tensor, composite, ops, torch_call
+from adjoint.functions.composite import as_tensor, composite, ops, separate, torch_call
 from adjoint.rules.contract import listed, long_name
 from adjoint.rules.factorizations import in_order, unit_lower, upper
 from adjoint.rules.linalg import check_matrix, check_sides, check_square
@@ -370,9 +370,8 @@ def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = Fa
     for _ in range(info.ndim - A.ndim + 2):
         info = info[0]
     batch_slices = tuple([slice(0, n) for n in A.shape[:-2]])
-    return _SolveEx(
-        transpose_matrices(result) if is_right else result[..., 0] if vector else result, info[batch_slices]
-    )
+    solution = transpose_matrices(result) if is_right else result[..., 0] if vector else result
+    return _SolveEx(separate(solution), separate(info[batch_slices]))
 
 
 # LDL ----------------------------------------------------------------------------------------------------------------

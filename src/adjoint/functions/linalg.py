@@ -13,7 +13,7 @@ from adjoint.arrays.namespace import underlying
 from adjoint.arrays.shapes import normalize_dims
 from adjoint.core.graph import TensorBase
 from adjoint.core.operations.results import results_of
-from adjoint.functions.composite import COMPOSITES, as_number, as_tensor, composite, ops, torch_call
+from adjoint.functions.composite import COMPOSITES, as_number, as_tensor, composite, ops, separate, torch_call
 from adjoint.functions.factorizations import transpose_matrices
 from adjoint.functions.reduce import check_norm_dtype
 from adjoint.functions.underived import check_constants
@@ -839,7 +839,7 @@ def matrix_norm(
         values = _reduced(svdvals(matrices), _BY_SINGULAR_VALUES[ord], A.ndim - 2)
         result = ops.reshape(values, tuple([1 if i in (rows, columns) else n for i, n in enumerate(A.shape)]))
     batch = [n for i, n in enumerate(A.shape) if i not in (rows, columns)]
-    return result if keepdim else ops.reshape(result, tuple(batch))
+    return separate(result if keepdim else ops.reshape(result, tuple(batch)))
 
 
 def _reduced(values: Tensor, reduction: str, axis: int) -> Tensor:

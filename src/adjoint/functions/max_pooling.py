@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from adjoint.arrays.kernels.axis_maps import AxisMap
 from adjoint.arrays.namespace import first_outside, underlying
 from adjoint.functions.arguments import SIZES, Sizes, hashable
-from adjoint.functions.composite import as_tensor, described, in_functional, ops, public
+from adjoint.functions.composite import as_tensor, described, in_functional, ops, public, separate
 from adjoint.functions.pooling_windows import (
     CEIL,
     RAISES,
@@ -291,7 +291,7 @@ def _unpool(
             f"Found an invalid max index: {outside} (output volumes are of size {'x'.join(map(str, lengths))})"
         )
     flat = ops.place(input.flatten(-n), -1, indices.flatten(-n), prod(size))
-    return flat.reshape((*input.shape[:-n], *size))
+    return separate(ops.reshape(flat, (*input.shape[:-n], *size)))
 
 
 @in_functional

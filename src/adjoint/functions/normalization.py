@@ -7,10 +7,11 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from adjoint.arrays.dtypes import finfo, float32
+from adjoint.arrays.layout import channels_last, channels_last_3d
 from adjoint.core import errors
 from adjoint.core.modes.grad_mode import no_grad
 from adjoint.functions.arguments import require_tensors
-from adjoint.functions.composite import composite, functional, ops
+from adjoint.functions.composite import composite, functional, ops, separate
 from adjoint.functions.underived import check_constants
 from adjoint.tensor.creation import tensor
 
@@ -45,6 +46,15 @@ def _per_channel(parameter: Tensor | None, ndim: int) -> Tensor | None:
 
 def _in_type(output: Tensor, input: Tensor) -> Tensor:
     return output if output._array.dtype == input._array.dtype else output.to(input.dtype)
+
+
+def _laid_out(input: Tensor) -> Tensor:
+    """The input, row by row in memory unless its channels are the last axis there: so the result lies too."""
+    flags = getattr(input._array, "flags", None)
+    if flags is None or flags.c_contiguous:
+        return input
+    format = {4: channels_last, 5: channels_last_3d}.get(input.ndim)
+    return input if format is not None and input.is_contiguous(memory_format=format) else input.contiguous()
 
 
 _BATCHED_INPUT = (
@@ -105,7 +115,7 @@ def batch_norm(
     _check_channels(channels, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
     _check_dtypes(input, running_mean, running_var, weight, bias)
     check_constants("native_batch_norm", running_mean=running_mean, running_var=running_var)
-    ndim = input.ndim
+    ndim, input = input.ndim, _laid_out(input)
     scale, shift = _per_channel(weight, ndim), _per_channel(bias, ndim)
     if training and not input.numel():
         # an empty input has no statistics: the running ones stay, and gradients are zeros
@@ -314,7 +324,7 @@ def group_norm(
     grouped = ops.reshape(input, (samples, num_groups, members, prod(input.shape[2:])))
     scale, shift = [None if p is None else ops.reshape(p, (1, num_groups, members, 1)) for p in (weight, bias)]
     output = ops.native_group_norm(grouped, scale, shift, (2, 3), eps).output
-    return _in_type(ops.reshape(output, tuple(input.shape)), input)
+    return _in_type(separate(ops.reshape(output, tuple(input.shape))), input)
 
 
 @functional

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from adjoint.arrays.size import type_name
 from adjoint.functions.activations import dropout as zeroed
 from adjoint.functions.arguments import require_tensor
-from adjoint.functions.composite import composite, described, ops
+from adjoint.functions.composite import composite, described, ops, separate
 from adjoint.functions.contract import linear
 from adjoint.runtime.caches import cached
 from adjoint.tensor import creation
@@ -249,7 +249,7 @@ def _recurrent(function: str, input: Tensor, hx: Any, params: Any, has_biases: A
     moments, batch, size = input.shape
     sequences, rows = Sequences(batch, None), ops.reshape(input, (moments * batch, size))
     output, *last = _network(network, rows, sequences, _states(function, hx, network), params, *options)
-    output = ops.reshape(output, (moments, batch, output.shape[1]))
+    output = separate(ops.reshape(output, (moments, batch, output.shape[1])))
     return output.transpose(0, 1) if batch_first else output, *last
 
 

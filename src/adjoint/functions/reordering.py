@@ -84,7 +84,7 @@ def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
     first, second = normalize_dims(tuple(dims), input._array.ndim)
     turns = k % 4
     if turns == 0:
-        return ops.clone(input)
+        return ops.clone_with_strides(input, None)
     if turns == 2:
         return ops.flip(input, (first, second))
     return ops.flip(ops.transpose(input, first, second), (first if turns == 1 else second,))

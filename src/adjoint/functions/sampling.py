@@ -17,7 +17,7 @@ from adjoint.arrays.size import type_name
 from adjoint.core.graph import new_tensor
 from adjoint.functions.adaptive_pooling import adaptive_average
 from adjoint.functions.arguments import Sizes, ints
-from adjoint.functions.composite import composite, described, functional, ops
+from adjoint.functions.composite import composite, described, functional, ops, separate
 from adjoint.functions.contract import as_tensor
 from adjoint.rules.contract import listed
 from adjoint.rules.interpolation import Origin
@@ -379,7 +379,7 @@ def _sampled(input: Tensor, grid: Tensor, mode: str, padding_mode: str, align_co
     points = ops.reshape(grid, (batch, prod(results), len(image)))
     weights, places = ops.grid_corners(points, tuple(image), mode, padding_mode, align_corners)
     sampled = ops.sample(ops.reshape(input, (batch, channels, prod(image))), weights, places)
-    return ops.reshape(sampled, (batch, channels, *results))
+    return separate(ops.reshape(sampled, (batch, channels, *results)))
 
 
 _GRID_SAMPLER = """As nn.functional.grid_sample(), with modes by their numbers in the order of its documentation.
@@ -479,7 +479,8 @@ def _affine_grid(theta: Tensor, size: Sizes, align_corners: bool) -> Tensor:
     image = size[2:]
     points = (_kept_points if prod(image) <= _FEW_POINTS else _points)(image, align_corners, theta.dtype)
     base = ops.expand(new_tensor(on_device(points, theta.device)), (size[0], *points.shape[1:]))
-    return ops.reshape(ops.bmm(base, ops.transpose(theta, 1, 2)), (size[0], *image, len(image)))
+    grid = ops.bmm(base, ops.transpose(theta, 1, 2))
+    return separate(ops.reshape(grid, (size[0], *image, len(image))))
 
 
 def _points(image: Sizes, align_corners: bool, kind: Any) -> numpy.ndarray[Any, Any]:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NoReturn
 
 from adjoint.arrays.namespace import underlying
-from adjoint.functions.composite import composite, ops, torch_call
+from adjoint.functions.composite import composite, ops, separate, torch_call
 from adjoint.functions.padding import pad
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def stft(
         pieces = pieces * _centered(window, n_fft)
     axis, norm = (pieces.ndim - 1,), "ortho" if normalized else "backward"
     spectra = ops.fft_r2c(pieces, axis, norm) if onesided else ops.fft_c2c(pieces, axis, norm, False)
-    spectra = ops.transpose(spectra, -2, -1)
+    spectra = separate(ops.transpose(spectra, -2, -1))
     if return_complex is False:
         return ops.view_as_real(spectra)
     return spectra

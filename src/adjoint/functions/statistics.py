@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from adjoint.arrays.dtypes import get_default_dtype, is_half, kind_of
 from adjoint.arrays.shapes import normalize_dim
 from adjoint.core.recorded import operations
-from adjoint.functions.composite import as_tensor, composite, ops, torch_call
+from adjoint.functions.composite import as_tensor, composite, ops, separate, torch_call
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
@@ -84,7 +84,7 @@ def cov(
         freedom = ops.zeros_like(ops.real(matrix))
     matrix = matrix / freedom
     # a view in any case, as in torch
-    return ops.reshape(matrix, () if matrix.shape == (1, 1) else tuple(matrix.shape))
+    return separate(ops.reshape(matrix, () if matrix.shape == (1, 1) else tuple(matrix.shape)))
 
 
 @composite()
@@ -174,9 +174,9 @@ def _quantiles(
     if not keepdim:
         shape = [] if axis is None else [n for i, n in enumerate(input.shape) if i != axis]
     if not q.ndim:
-        return ops.reshape(result, tuple(shape))
+        return separate(ops.reshape(result, tuple(shape)))
     result = ops.permute(result, (last, *range(last)))
-    return ops.reshape(result, (q.shape[0], *shape))
+    return separate(ops.reshape(result, (q.shape[0], *shape)))
 
 
 @composite()

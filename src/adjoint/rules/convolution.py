@@ -6,6 +6,7 @@ each without one of the three arrays. So the derivatives of each are the other t
 
 from adjoint.arrays.kernels import convolution as arrays
 from adjoint.arrays.kernels.convolution import Geometry
+from adjoint.arrays.namespace import with_channels_as
 
 from .declare import Array, general, multilinear
 
@@ -16,7 +17,8 @@ _OPTIONS = {"method": False, "function": False, "node": "ConvolutionBackward0", 
 @general(taps="weight", **_OPTIONS)
 def convolution(xp, input: Array, weight: Array, bias: Array = None, *, stride, padding, dilation, groups):
     """The sum of products of a kernel (O, C / groups, *kernel) with the windows of images (N, C, *image), plus bias."""
-    return arrays.convolution(xp, input, weight, bias, Geometry(stride, padding, dilation), groups)
+    result = arrays.convolution(xp, input, weight, bias, Geometry(stride, padding, dilation), groups)
+    return with_channels_as(result, input)
 
 
 @general(taps="weight", **_OPTIONS)
@@ -24,7 +26,8 @@ def transposed_convolution(
     xp, input: Array, weight: Array, bias: Array = None, *, image, stride, padding, dilation, groups
 ):
     """The transpose of convolution in its input, which has the size `image`, plus bias."""
-    return arrays.transposed(xp, input, weight, bias, tuple(image), Geometry(stride, padding, dilation), groups)
+    geometry = Geometry(stride, padding, dilation)
+    return with_channels_as(arrays.transposed(xp, input, weight, bias, tuple(image), geometry, groups), input)
 
 
 @multilinear(**_OPTIONS)

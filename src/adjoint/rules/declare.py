@@ -379,6 +379,8 @@ class Rule:
     repeats: bool = False
     #: The result is the input's values in memory of its own: also of an inference tensor it takes part in the graph.
     copies: bool = False
+    #: The results lie in memory row by row, however the inputs lie, as torch's do.
+    rows: bool = False
     #: Each element of the result is one element of an input, or zero.
     moves: bool = False
     #: The factor that acts like the weight of a convolution: each of its elements, along all axes but the first,

@@ -149,7 +149,7 @@ def _shortened(ops, length, maxnorm):
     return long, ops.where(long, factor, 1), -factor / padded
 
 
-@general(axes=("dim",), separable=False, inplace=True, check=_check_renorm)
+@general(axes=("dim",), separable=False, rows=True, inplace=True, check=_check_renorm)
 def renorm(xp, input: Array, p: Numeric, dim, maxnorm: Numeric):
     """The slices along an axis, scaled down to maxnorm if their p-norm is larger."""
     axes = _others(dim, input.ndim)

@@ -7,7 +7,7 @@ abs, sign and relu at 0, one half each for equal arguments of maximum and minimu
 from typing import Any
 
 from adjoint.arrays.dtypes import SCALAR, ZERO_DIM, from_numpy_dtype, kind_of
-from adjoint.arrays.namespace import count_true, on_device, underlying
+from adjoint.arrays.namespace import count_true, laid_out_as, on_device, underlying
 from adjoint.arrays.promotion import number_as
 from adjoint.runtime.once import warn_once
 
@@ -802,6 +802,11 @@ IMAGINARY_PART = "Casting complex values to real discards the imaginary part"
 @linear(moves=True, method=False, function=False, copies=True)
 def clone(xp, input: Array):
     """A copy with the same values and layout; expanded input is laid out anew, row by row."""
+    return cloned(xp, input)
+
+
+def cloned(xp, input):
+    """A copy with the axes in the same order in memory; row by row where elements share memory."""
     if 0 in getattr(input, "strides", ()):
         return row_major_copy(xp, input)
     return xp.asarray(input, copy=True)
@@ -914,7 +919,7 @@ def copy(xp, input: Array, other: Array):
 )
 def fill(xp, input: Array, value: Array):
     """value everywhere: the value that fill_ writes."""
-    return _cast_to_input(xp, input, value)
+    return laid_out_as(_cast_to_input(xp, input, value), input)
 
 
 @elementwise(input=0, dtypes="any", method=False, function=False, inplace="zero_", repeats=True)

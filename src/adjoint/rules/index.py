@@ -12,11 +12,12 @@ from sys import maxsize
 
 from adjoint.arrays.dtypes import from_numpy_dtype, kind_of, numpy_dtype
 from adjoint.arrays.kernels.products_and_sums import EMBED, READ
-from adjoint.arrays.namespace import count_true, first_outside, is_lazy, namespace, underlying
+from adjoint.arrays.namespace import count_true, first_outside, is_lazy, laid_out_as, namespace, row_major, underlying
 from adjoint.arrays.promotion import number_as
 from adjoint.arrays.shapes import broadcast_shapes
 
 from .declare import Array, Constant, Indices, Number, constant, general, linear
+from .elementwise import cloned
 from .member_rows import MemberRows
 from .refusals import check_fits, overflow_error
 
@@ -351,7 +352,7 @@ def index_put(xp, input: Array, indices: Indices, values: Array, accumulate=Fals
     """A copy of input with values, broadcast, written at (or, if accumulate, added to) [indices]."""
     if accumulate:
         return xp.index_add(input, indices, values)
-    result = xp.asarray(input, copy=True)
+    result = cloned(xp, input)
     xp.setitem(result, indices, number_as(values, input.dtype))
     return result
 
@@ -453,15 +454,14 @@ def _check_gather(input, dim, index, sparse_grad):
         )
 
 
-@linear(moves=True, axes=("dim",), batching="joint", check=_check_gather)
+@linear(moves=True, axes=("dim",), rows=True, batching="joint", check=_check_gather)
 def gather(xp, input: Array, dim, index: Constant, sparse_grad=False):
     """result[i, j, ..] = input[i, .., index[i, j, ..], ..]: the elements that index names along one axis."""
     if 0 in index.shape:
         return xp.zeros(index.shape, dtype=input.dtype)
     if not input.ndim or not index.ndim:
         return xp.reshape(xp.take(xp.reshape(input, (-1,)), xp.reshape(index, (-1,))), index.shape)
-    picked = xp.getitem(input, xp.along_axis(index, dim))
-    return copied_in_rows(xp, picked) if is_out_of_order(picked) else picked
+    return xp.getitem(input, xp.along_axis(index, dim))
 
 
 def along_axis_of_batch(ops, x, dim):
@@ -499,19 +499,10 @@ def _check_scatter(operation):
     return check
 
 
-def is_out_of_order(array):
-    """True for an array that does not lie in memory row by row, if its library says how it lies."""
-    flags = getattr(array, "flags", None)
-    return flags is not None and not flags.c_contiguous
-
-
 def copied_in_rows(xp, array):
-    """A copy that lies in memory row by row, as torch's results of these functions do."""
-    if not is_out_of_order(array):
-        return xp.asarray(array, copy=True)
-    result = xp.empty(array.shape, dtype=array.dtype)
-    result[...] = array
-    return result
+    """A copy that lies in memory row by row."""
+    rows = row_major(array)
+    return xp.asarray(array, copy=True) if rows is array else rows
 
 
 def _scattered(xp, input, dim, index, src):
@@ -919,7 +910,7 @@ def _check_index_fill(input, dim, index, value):
 )
 def index_fill(xp, input: Array, dim, index: Constant, value: Array):
     """A copy of input with a value in all elements of the slices that a vector of indices names."""
-    result = xp.asarray(input, copy=True)
+    result = cloned(xp, input)
     value = number_as(value, input.dtype)
     xp.setitem(result, along(dim, xp.reshape(index, (-1,))) if input.ndim else ..., value)
     return result
@@ -1006,7 +997,7 @@ def put(xp, input: Array, index: Constant, source: Array, accumulate=False):
         return input + xp.reshape(xp.sum_at(flat.shape, (where,), values), input.shape)
     flat = xp.asarray(flat, copy=True)
     xp.setitem(flat, (where,), values)
-    return xp.reshape(flat, input.shape)
+    return laid_out_as(xp.reshape(flat, input.shape), input)
 
 
 @put.vjp("input")
@@ -1039,6 +1030,7 @@ def _check_masked_fill(input, mask, value):
 @linear(
     by_element=True,
     inplace=True,
+    rows=True,
     scalars=True,
     node={"": "MaskedFillBackward1", "value": "MaskedFillBackward0"},
     check=_check_masked_fill,

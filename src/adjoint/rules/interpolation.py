@@ -8,6 +8,7 @@ derivative of `interpolate` is `along_axes` again, to any order.
 from typing import Any, NamedTuple
 
 from adjoint.arrays.kernels import axis_maps
+from adjoint.arrays.namespace import with_channels_as
 
 from .declare import Array, linear, second_order_name
 
@@ -44,7 +45,7 @@ _NODES_WITH_INPUT = tuple(
 )
 def along_axes(xp, input: Array, maps, origin=_UNNAMED):
     """A linear map along each of the last axes."""
-    return axis_maps.sums(xp, input, maps)
+    return with_channels_as(axis_maps.sums(xp, input, maps), input)
 
 
 @along_axes.vjp("input")

@@ -13,7 +13,7 @@ from math import nan
 
 from adjoint.arrays.dtypes import kind_of
 from adjoint.arrays.kernels.linalg.errors import not_converged, not_positive_definite, singular
-from adjoint.arrays.namespace import underlying
+from adjoint.arrays.namespace import row_major, underlying
 from adjoint.arrays.shapes import broadcast_shapes
 
 from .contract import listed, long_name
@@ -579,7 +579,9 @@ def linalg_svd(xp, A: Array, full_matrices=True):
 
     Townsend (2016), "Differentiating the singular value decomposition"; Wan and Zhang (2019) for complex matrices.
     """
-    return xp.linalg.svd(A, full_matrices=full_matrices)
+    u, s, vh = xp.linalg.svd(A, full_matrices=full_matrices)
+    # as in torch, V lies in rows
+    return u, s, xp.matrix_transpose(row_major(xp.matrix_transpose(vh)))
 
 
 @linalg_svd.vjp("A")

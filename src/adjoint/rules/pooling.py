@@ -8,6 +8,7 @@ transposes of each other as well. Average pooling is a linear map along axes: se
 from math import prod
 
 from adjoint.arrays.kernels import axis_maps, scatter
+from adjoint.arrays.namespace import with_channels_as
 
 from .declare import Array, Constant, Number, constant, general, linear, second_order_name
 
@@ -27,13 +28,13 @@ def _maximum_node(n):
 )
 def maxima(xp, input: Array, maps):
     """The largest element of each window over the last axes."""
-    return axis_maps.maxima(xp, input, maps)
+    return with_channels_as(axis_maps.maxima(xp, input, maps), input)
 
 
 @constant(method=False, function=False, batching="axes", dtypes="same")
 def places_of_maxima(xp, input: Array, maps):
     """The indices of the maxima in the flat image."""
-    return axis_maps.places_of_maxima(xp, input, maps)
+    return with_channels_as(axis_maps.places_of_maxima(xp, input, maps), input)
 
 
 def _of_filled_windows(ops, numbers, maps):

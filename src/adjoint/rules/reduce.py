@@ -150,7 +150,7 @@ def _shown_count(input_shape):
 #: Attributes that the nodes of reductions over all elements leave out.
 NO_AXES = {"dim": None, "keepdim": None}
 _dims = {"dim": "dim[]"}
-_linear = {"axes": ("dim",), "dtypes": "same", "method": False, "function": False, "shown": _dims}
+_linear = {"axes": ("dim",), "dtypes": "same", "method": False, "function": False, "shown": _dims, "rows": True}
 linear(name="sum", node="SumBackward1", native=SUM_AXES, **_linear)(_sum).vjp("input", native=SUM_AXES_BACK)(_sum_vjp)
 linear(name="mean", node="MeanBackward1", attributes=_shown_count, **_linear)(_mean).vjp("input")(_mean_vjp)
 
@@ -226,7 +226,7 @@ def _prod_jvp(ops, t, input, dim, keepdim):
     return ops.sum(t * _others(ops, input, dim), dim, keepdim)
 
 
-_general = {"axes": ("dim",), "method": False, "function": False}
+_general = {"axes": ("dim",), "method": False, "function": False, "rows": True}
 for _name, _node in (("prod", "ProdBackward1"), ("prod_all", "ProdBackward0")):
     _rule = general(name=_name, node=_node, **_general)(_prod)
     _rule.vjp("input")(_prod_vjp)
@@ -419,7 +419,7 @@ def _real_product(ops, a, b):
     return ops.real(ops.conj(a) * b)
 
 
-@general(axes=("dim",), method=False, function=False, shown=_dims)
+@general(axes=("dim",), method=False, function=False, shown=_dims, rows=True)
 def var(xp, input: Array, dim=None, correction: Numeric = 1, keepdim=False):
     """The variance over axes: the sum of squared distances from the mean over (count - correction)."""
     return _variance(xp, input, dim, correction, keepdim)
@@ -435,7 +435,7 @@ def _(ops, t, input, dim, correction, keepdim):
     return 2 * _spread_tangent(ops, t, input, dim, correction, keepdim)
 
 
-@general(axes=("dim",), method=False, function=False, shown=_dims)
+@general(axes=("dim",), method=False, function=False, shown=_dims, rows=True)
 def std(xp, input: Array, dim=None, correction: Numeric = 1, keepdim=False):
     """The standard deviation over axes; its gradient is 0 where it is 0."""
     return xp.sqrt(_variance(xp, input, dim, correction, keepdim))
@@ -460,7 +460,7 @@ def _with_mean(name, spread):
     kernel.__doc__ = f"The {spread.name} and the mean over axes."
     (of_spread,), change = spread.vjps, spread.jvps["input"]
     node_names = _dims if "y" in of_spread.needs else {**_dims, "y0": None}
-    options = {"outputs": (), "method": False, "function": False, "shown": node_names, "undefined": True}
+    options = {"outputs": (), "rows": True, "method": False, "function": False, "shown": node_names, "undefined": True}
     rule = general(name=name, axes=("dim",), **options)(kernel)
 
     @rule.vjp("input")
@@ -522,7 +522,7 @@ def shares_or_nan(ops, input, y, dim, keepdim):
 
 def declare_attained(name, kernel, shares, **options):
     """Declare a reduction whose result is the value of some elements, which share the gradient evenly."""
-    rule = general(name=name, axes=("dim",), **options)(kernel)
+    rule = general(name=name, axes=("dim",), rows=True, **options)(kernel)
 
     @rule.vjp("input")
     def _(ops, g, y, input, dim, keepdim):
@@ -571,7 +571,7 @@ declare_attained(
 )
 
 
-@general(axes=("dim",), outputs=("min", "max"), method=False, function=False, undefined=True)
+@general(axes=("dim",), outputs=("min", "max"), rows=True, method=False, function=False, undefined=True)
 def aminmax(xp, input: Array, dim=(), keepdim=False):
     """The minimum and the maximum over an axis; equal elements share the gradient evenly."""
     return _amin(xp, input, dim, keepdim), _amax(xp, input, dim, keepdim)
@@ -604,7 +604,7 @@ def _refuse_no_norm(input, ord, dim):
         )
 
 
-@general(axes=("dim",), method=False, function=False, shown=_dims)
+@general(axes=("dim",), method=False, function=False, shown=_dims, rows=True)
 def linalg_vector_norm(xp, input: Array, ord=2, dim=None, keepdim=False):
     """(sum of abs(input) ** ord) ** (1 / ord) over axes, and its limits for ord 0, inf and -inf."""
     axis, kind = axes_of(input, dim), kind_of(input)
@@ -670,7 +670,7 @@ def _(ops, t, y, input, ord, dim, keepdim):
 # exponentials -------------------------------------------------------------------------------------------------------
 
 
-@general(axes=("dim",), dtypes="float", shown=_dims)
+@general(axes=("dim",), dtypes="float", shown=_dims, rows=True)
 def logsumexp(xp, input: Array, dim, keepdim=False):
     """log(sum(exp(input))) over axes, without overflow."""
     axis = axes_of(input, dim)
@@ -760,14 +760,14 @@ def _truth(name):
         return xp.astype(xp.asarray(result), input.dtype) if input.dtype == xp.uint8 else result
 
     kernel.__doc__ = f"True where {name} of the elements over axes {'is' if name == 'any' else 'are'} not 0."
-    return constant(name=name, axes=("dim",))(kernel)
+    return constant(name=name, axes=("dim",), rows=True)(kernel)
 
 
 any_ = _truth("any")
 all_ = _truth("all")
 
 
-@constant(axes=("dim",), spread="dim")
+@constant(axes=("dim",), spread="dim", rows=True)
 def count_nonzero(xp, input: Array, dim=None):
     """How many elements over axes are not 0."""
     return xp.sum(input != 0, axis=axes_of(input, dim), dtype=xp.int64)
@@ -801,4 +801,4 @@ def _check_order(name):
 
 
 for _name in ("argmax", "argmin"):
-    constant(name=_name, axes=("dim",), check=_check_order(_name))(_position_of(_name))
+    constant(name=_name, axes=("dim",), rows=True, check=_check_order(_name))(_position_of(_name))

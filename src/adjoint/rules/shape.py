@@ -15,6 +15,7 @@ from adjoint.arrays.namespace import row_major, underlying
 from adjoint.arrays.shapes import expanded, require_dim, sum_to
 
 from .declare import Array, Arrays, constant, linear
+from .elementwise import cloned
 
 
 def integers(operation, argument, values):
@@ -505,7 +506,7 @@ def flip(xp, input: Array, dims):
     dims = dims if isinstance(dims, tuple) else (dims,)
     if not input.ndim:
         dims = ()
-    return xp.asarray(xp.flip(input, axis=dims), copy=True)
+    return cloned(xp, xp.flip(input, axis=dims))
 
 
 @flip.vjp("input")

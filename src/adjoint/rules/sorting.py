@@ -5,7 +5,7 @@ The gradient goes to the picked elements. NaN counts as the largest value, as in
 
 from adjoint.arrays.dtypes import kind_of
 from adjoint.arrays.kernels import comparisons
-from adjoint.arrays.namespace import count_true, native, row_major, underlying
+from adjoint.arrays.namespace import count_true, laid_out_as, native, row_major, underlying
 
 from .declare import Array, Constant, constant, general, linear
 from .reduce import (
@@ -44,9 +44,8 @@ def _with_axis(reduced, dim, keepdim):
 
 def declare_picked(name, kernel, *, keeps_axis=False, **options):
     """Declare an operation that returns elements along an axis and their indices."""
-    rule = general(name=name, axes=("dim",), outputs=("values", "indices"), differentiable=(True, False), **options)(
-        kernel
-    )
+    options = {"outputs": ("values", "indices"), "differentiable": (True, False), "rows": not keeps_axis, **options}
+    rule = general(name=name, axes=("dim",), **options)(kernel)
 
     if keeps_axis:
 
@@ -98,7 +97,8 @@ def _sort(xp, input: Array, dim=-1, descending=False, *, stable=False):
     if not input.ndim:
         return _itself(xp, input)
     order = _order(xp, input, dim, descending)
-    return xp.take_along_axis(input, order, axis=dim), order
+    values = xp.take_along_axis(input, order, axis=dim)
+    return laid_out_as(values, input), laid_out_as(order, input)
 
 
 declare_picked("sort", _sort, keeps_axis=True)

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy
 
+from adjoint.arrays.namespace import row_major
 from adjoint.runtime.caches import cached
 
 Shape = tuple[int, ...]
@@ -255,7 +256,7 @@ def _alone(xp: Any, array: Any, labels: str, output: str) -> Any:
     order = tuple([labels.index(c) for c in output])
     result = xp.permute_dims(array, order) if labels != output else array
     # without a sum the result still shares the caller's memory
-    return result if inner_axes else xp.asarray(result, copy=True)
+    return row_major(result) if inner_axes else xp.asarray(result, copy=True)
 
 
 def _without_repeats(xp: Any, array: Any, labels: str) -> tuple[Any, str]:
@@ -289,10 +290,18 @@ class _Pair(NamedTuple):
 
 def _pair(xp: Any, left: tuple[Any, str], right: tuple[Any, str], remaining: str) -> tuple[Any, str]:
     """The contraction of two operands over all of their labels that are not kept."""
+    if _is_turned(left[1], right[1], remaining):
+        left, right = right, left
     (a, in_a), (b, in_b) = left, right
     plan = _pair_plan(in_a, tuple(a.shape), in_b, tuple(b.shape), remaining)
     product = getattr(xp, plan.product)(_made_ready(xp, a, plan.left), _made_ready(xp, b, plan.right))
     return (product if plan.shape is None else xp.reshape(product, plan.shape)), plan.labels
+
+
+@cached(1024)
+def _is_turned(in_a: str, in_b: str, remaining: str) -> bool:
+    """True if a label of the second operand alone leads the result: as the left factor it gives rows of memory."""
+    return next((c in in_b for c in remaining if (c in in_a) is not (c in in_b)), False)
 
 
 def _made_ready(xp: Any, array: Any, side: _Side) -> Any:

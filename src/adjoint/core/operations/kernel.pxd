@@ -8,6 +8,10 @@ from adjoint.core.in_place cimport check_current
 from adjoint.program.fused cimport Fused, inputs_among
 from adjoint.program.machine cimport Elementwise
 
+cdef extern from "numpy_arrays.h":
+    bint adj_lies_in_rows(object array)
+
+
 cdef object _ndarray, _asarray, _FLOAT32, _FLOAT64
 cdef set _array_types
 
@@ -16,7 +20,7 @@ cdef class Kernel:
     cdef public object rule
     cdef public str name
     cdef Arguments arguments
-    cdef bint keeps_dtype, is_view, has_one_result
+    cdef bint keeps_dtype, is_view, has_one_result, lies_in_rows
     cdef NativeKernel native
     cdef dict kernels
     cdef object on_numpy
@@ -43,10 +47,12 @@ cdef class Kernel:
     cdef object cast_arrays(self, list raw, object target)
     cdef tuple kinds(self, list raw)
     cpdef object run(self, list raw, object half)
+    cdef object laid_out(self, object outs)
     cdef bint has_large(self, list raw)
     cdef object other_than_numpy(self, list raw)
     cdef object on_one_device(self, list raw, object xp, object model)
 
 
 cdef object finished(object out, object xp, object half)
+cdef object in_rows(object array)
 cdef bint same_members(list values, list others, Py_ssize_t sequence)

@@ -9,7 +9,7 @@ import numpy
 
 from adjoint.arrays.dtypes import get_default_dtype, kind_of, numpy_dtype
 from adjoint.arrays.kernels.products_and_sums import by_long_rows
-from adjoint.arrays.namespace import astype, holds_arrays, is_array, is_on_device, namespace
+from adjoint.arrays.namespace import astype, holds_arrays, is_array, is_on_device, namespace, row_major
 from adjoint.arrays.promotion import promote
 from adjoint.core import errors
 from adjoint.core.graph import registry
@@ -58,6 +58,7 @@ class Kernel:
         self.keeps_dtype = rule.dtypes == "any"
         self.is_view = rule.view
         self.has_one_result = rule.outputs is None
+        self.lies_in_rows = rule.rows
         self.native = rule.native
         self.kernels = {}
         self.on_numpy = self.kernel_for(_numpy)
@@ -115,7 +116,9 @@ class Kernel:
             out = self.fused.one(array, False)
         if out is None:
             out = with_kept_memory(self.quick, (array,)) if large else self.quick(array)
-        return out if type(out) is _ndarray else _asarray(out)
+        if type(out) is not _ndarray:
+            return _asarray(out)
+        return in_rows(out) if self.lies_in_rows else out
 
     def two(self, left, right):
         """The result for two plain arrays, or one and a number; None where a native kernel leaves it to `run`."""
@@ -282,7 +285,7 @@ class Kernel:
         if self.native is not None and half is None and (self.is_view or not is_large(raw[0])):
             outs = self.native.several(raw)
             if outs is not None:
-                return outs
+                return self.laid_out(outs)
         if half is None and (self.repeats or self.plain is not None):
             outs = self.by_program(raw)
             if outs is not None:
@@ -312,9 +315,15 @@ class Kernel:
         except Exception as error:
             self.fail(error, raw)
         if self.has_one_result:
-            return finished(outs, xp, half)
+            return self.laid_out(finished(outs, xp, half))
         rounded: cython.Py_ssize_t = self.rule.rounded
-        return [finished(out, xp, half if number < rounded else None) for number, out in enumerate(outs)]
+        return self.laid_out([finished(out, xp, half if number < rounded else None) for number, out in enumerate(outs)])
+
+    def laid_out(self, outs):
+        """The result or the list of results, row by row in memory if the rule says so."""
+        if not self.lies_in_rows:
+            return outs
+        return in_rows(outs) if self.has_one_result else [in_rows(out) for out in outs]
 
     def by_program(self, raw: list):
         """The result for small plain arrays and numbers by a program, or None."""
@@ -409,6 +418,13 @@ class Kernel:
         if type(error) is ValueError:
             return RuntimeError(f"{self.name}(): {error}")
         return error
+
+
+def in_rows(array):
+    """The array, or a copy of it, that lies in memory row by row."""
+    if cython.compiled and type(array) is _ndarray:
+        return array if adj_lies_in_rows(array) else array.copy()
+    return row_major(array)
 
 
 def same_members(values: list, others: list, sequence: cython.Py_ssize_t):
