@@ -1097,3 +1097,35 @@ def test_gradients_where_users_number_nodes() -> None:
     y.grad_fn._set_sequence_nr(3)
     gy, gx = adjoint.autograd.grad(z, (y, x))
     assert gy == x and adjoint.allclose(gx, y + x * x.cos())
+
+
+OVER_RUNS = {
+    "grad": lambda f, x: grad(f)(x),
+    "grad_and_value": lambda f, x: grad_and_value(f)(x)[0],
+    "jacrev": lambda f, x: jacrev(f)(x),
+    "jacobian": lambda f, x: adjoint.jacobian(f)(x),
+    "grad_of_grad": lambda f, x: grad(lambda y: grad(f)(y).sum())(x),
+    "vmap_of_grad": lambda f, x: vmap(grad(f))(x.expand(2, 3)).sum(0),
+}
+
+
+@pytest.mark.parametrize("name", OVER_RUNS)
+def test_a_pass_does_not_enter_what_leads_to_the_argument_alone(name: str) -> None:
+    x = adjoint.tensor([0.3, 0.5, 0.7], dtype=adjoint.float64)
+    w = adjoint.tensor(2.0, dtype=adjoint.float64, requires_grad=True)
+    result = OVER_RUNS[name](lambda x: (x.sin() * w.mean()).sum(), x)
+    (expected,) = adjoint.autograd.grad(result.sum(), w, retain_graph=True)
+    x.mul_(2)
+    result.sum().backward()
+    assert w.grad.tolist() == expected.tolist() != [0]
+
+
+def test_edges_to_the_argument_alone_are_removed() -> None:
+    x, w = adjoint.tensor([0.3, 0.5]), adjoint.tensor([2.0, 3.0], requires_grad=True)
+    result = grad(lambda x: (x.sin() * w).sum())(x)
+    nodes, waiting = set(), [result.grad_fn]
+    while waiting:
+        node = waiting.pop()
+        nodes.add(node)
+        waiting += [target for target, _ in node.next_functions if target is not None]
+    assert [node.variable is w for node in nodes if hasattr(node, "variable")] == [True]

@@ -1253,6 +1253,51 @@ def nodes_behind(waiting: list, since: cython.ulonglong = 0) -> list:
     return nodes
 
 
+def cut_edges(roots: list, ends: set, since: cython.ulonglong):
+    """Remove the edges behind these nodes that lead to nothing but some leaves, given by their accumulators.
+
+    since: a sequence number. Older nodes lead to other leaves.
+    """
+    node: Node
+    target: Node
+    # for each node whether it leads to something else
+    leads: dict = {}
+    waiting: list = list(roots)
+    while waiting:
+        n: cython.Py_ssize_t = len(waiting)
+        node = waiting[n - 1]
+        if node is None or node in leads:
+            del waiting[n - 1]
+            continue
+        if isinstance(node, AccumulateGrad) or is_older(node, since):
+            leads[node] = node not in ends
+            continue
+        for i in range(node._ad_n_edges):
+            target = edge_of(node, i)
+            if target is not None and target not in leads:
+                waiting.append(target)
+        if len(waiting) == n:
+            leads[node] = cut_edges_of(node, leads)
+
+
+def cut_edges_of(node: Node, leads: dict) -> bool:
+    """Remove the edges of a node to nodes that lead nowhere else. Returns whether an edge remains."""
+    target: Node
+    remains = has_cut = False
+    for i in range(node._ad_n_edges):
+        target = edge_of(node, i)
+        if target is not None:
+            if leads[target]:
+                remains = True
+            else:
+                has_cut = True
+    # a node that leads nowhere is not reached any more
+    if has_cut and remains:
+        edges = [edge_of(node, i) for i in range(node._ad_n_edges)]
+        node._ad_set_edges(tuple([target if target is not None and leads[target] else None for target in edges]))
+    return remains
+
+
 def age_of(node: Node) -> int:
     """The number of a node by age: no node leads to one with a larger number."""
     if isinstance(node, AccumulateGrad):

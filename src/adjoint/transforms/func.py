@@ -20,7 +20,15 @@ from adjoint.arrays.dtypes import from_numpy_dtype
 from adjoint.arrays.namespace import namespace
 from adjoint.arrays.size import Size
 from adjoint.core import errors
-from adjoint.core.graph import TensorBase, gradient_edge, new_tensor, twin, upcoming_sequence_nr
+from adjoint.core.graph import (
+    AccumulateGrad,
+    TensorBase,
+    cut_edges,
+    gradient_edge,
+    new_tensor,
+    twin,
+    upcoming_sequence_nr,
+)
 from adjoint.core.modes.batches import transforming
 from adjoint.core.modes.grad_mode import enable_grad
 from adjoint.core.modes.state import current, is_grad_enabled, thread_is_inferring, with_modes, with_plain_results
@@ -190,6 +198,14 @@ class Recording:
             return leaf
         return alias(leaf, self.release)
 
+    def close(self, tree: Tree) -> Tree:
+        """A result, when the run is over: later passes do not go to the aliases that nobody outside knows."""
+        if self.outer and self.leaves and is_grad_enabled():
+            ends = {edge for edge in self.edges if isinstance(edge, AccumulateGrad)}
+            leaves = [tree] if isinstance(tree, TensorBase) else flatten(tree)[0]
+            cut_edges([leaf._node for leaf in leaves if isinstance(leaf, TensorBase)], ends, self.since)
+        return tree
+
     def leads_out(self, leaf: TensorBase) -> bool:
         """True if a leaf of a result depends on something else that is followed."""
         if not self.outer and id(leaf) in self.output_ids:
@@ -301,7 +317,7 @@ def with_gradient(func: Function, argnums: Argnums, has_aux: bool, has_value: bo
         gradients = recording.gradients(recording.pull(recording.outputs, [None], False))
         gradient = gradients[0] if isinstance(argnums, int) else tuple(gradients)
         more = ([recording.release(value)] if has_value else []) + ([recording.released(aux)] if has_aux else [])
-        return (gradient, more[0] if len(more) == 1 else tuple(more)) if more else gradient
+        return recording.close((gradient, more[0] if len(more) == 1 else tuple(more)) if more else gradient)
 
     return wrapper
 
@@ -541,7 +557,7 @@ def jacrev(
         recording.check_outputs()
 
         jacobian = by_rows(recording, argnums, chunk_size)
-        return (jacobian, recording.released(aux)) if has_aux else jacobian
+        return recording.close((jacobian, recording.released(aux)) if has_aux else jacobian)
 
     return replayed(wrapper, compile)
 
@@ -593,7 +609,7 @@ def jacobian(
         if n_results > n_arguments:
             return jacfwd(func, argnums, has_aux, chunk_size=chunk_size)(*args, **kwargs)
         result = by_rows(recording, argnums, chunk_size)
-        return (result, recording.released(aux)) if has_aux else result
+        return recording.close((result, recording.released(aux)) if has_aux else result)
 
     return replayed(wrapper, compile)
 
