@@ -124,7 +124,10 @@ def summed(node: SumOverBatch, cotangent: Any, create_graph: bool) -> list[Any]:
 
 def cross(node: Node, inputs: Sequence[Any], operands: Sequence[Any]) -> None:
     """Put a `SumOverBatch` on each edge of a node whose input lacks a batch that another operand has."""
-    levels = {level for operand in operands for level, _ in batches_of(operand._array)}
+    batches = [batches_of(operand._array) for operand in operands]
+    if all([each == batches[0] for each in batches]):
+        return
+    levels = {level for each in batches for level, _ in each}
     edges = list(node._ad_edges)
     numbers = list(node._ad_output_nrs or [0] * len(edges))
     for i, (edge, tensor) in enumerate(zip(edges, inputs, strict=True)):
