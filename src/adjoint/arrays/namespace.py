@@ -113,7 +113,7 @@ def astype(array: Any, dtype: Any) -> Any:
     return namespace(array).astype(array, dtype) if method is None else method(dtype)
 
 
-def copied(array: Any) -> Any:
+def copy(array: Any) -> Any:
     """A copy of an array."""
     method = getattr(array, "copy", None)
     return namespace(array).copy(array) if method is None else method()
@@ -126,7 +126,7 @@ def row_major(array: Any) -> Any:
     (24, 8)
     """
     flags = getattr(array, "flags", None)
-    return array if flags is None or flags.c_contiguous else copied(array)
+    return array if flags is None or flags.c_contiguous else copy(array)
 
 
 def laid_out_as(array: Any, model: Any) -> Any:

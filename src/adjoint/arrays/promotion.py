@@ -121,7 +121,7 @@ def _cast(value: Any, target: numpy.dtype[Any]) -> Any:
     if kind is None:
         if isinstance(value, bool) != (target.kind == "b"):
             return _NUMBERS[target.kind](value)
-        return wrapped(_of_64_bits(value), target) if type(value) is int and target.kind in "iu" else value
+        return wrap(_of_64_bits(value), target) if type(value) is int and target.kind in "iu" else value
     return value if numpy_dtype(kind) == target else astype(value, target)
 
 
@@ -143,13 +143,13 @@ def number_as(value: Any, kind: numpy.dtype[Any]) -> Any:
     if not isinstance(value, (int, float)):
         return value
     kind = numpy_dtype(kind)
-    return wrapped(int(value), kind) if kind.kind in "iu" else value
+    return wrap(int(value), kind) if kind.kind in "iu" else value
 
 
-def wrapped(value: int, kind: numpy.dtype[Any]) -> int:
+def wrap(value: int, kind: numpy.dtype[Any]) -> int:
     """A number as an integer type holds it, which keeps its lowest bits.
 
-    >>> wrapped(300, numpy.dtype("uint8")), wrapped(200, numpy.dtype("int8")), wrapped(-1, numpy.dtype("uint8"))
+    >>> wrap(300, numpy.dtype("uint8")), wrap(200, numpy.dtype("int8")), wrap(-1, numpy.dtype("uint8"))
     (44, -56, 255)
     """
     bits = 8 * kind.itemsize

@@ -45,7 +45,7 @@ def pinned_bytes(size: int) -> numpy.ndarray[Any, Any]:
     return numpy.asarray(Pinned(importlib.import_module("cupy").cuda.alloc_pinned_memory(max(size, 1)), size))
 
 
-def pinned(array: Any) -> Any:
+def pin(array: Any) -> Any:
     """A copy of an array in pinned memory, with its strides unless elements overlap or lie in reverse.
 
     Raises RuntimeError without a device.

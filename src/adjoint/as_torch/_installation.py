@@ -19,7 +19,7 @@ from typing import Any
 from adjoint.arrays.size import printed
 from adjoint.as_torch._names import VERSION, own_names, source_of
 from adjoint.as_torch._private import WHOLE
-from adjoint.tensor.older.left_out import explained
+from adjoint.tensor.older.left_out import explanation
 from adjoint.tensor.tensor import Tensor
 
 ROOT = "torch"
@@ -62,7 +62,7 @@ class TorchModule(ModuleType):
         """The attribute of the corresponding module of adjoint, if it exists."""
         if self._source is not None:
             return getattr(self._source, name)
-        reason = explained(self.__name__.partition(".")[2], name)
+        reason = explanation(self.__name__.partition(".")[2], name)
         raise AttributeError(
             f"module {self.__name__!r} has no attribute {name!r}" + (f": {reason}" if reason else ""),
             name=name,
@@ -131,7 +131,7 @@ class _Distribution(importlib.metadata.Distribution):
         raise FileNotFoundError(f"{path}: the distribution {ROOT!r} is adjoint under its name and has no files")
 
 
-def _loaded() -> Iterable[str]:
+def _loaded_modules() -> Iterable[str]:
     return [name for name in sys.modules if name.partition(".")[0] == ROOT]
 
 
@@ -160,7 +160,7 @@ def install() -> None:
     """
     if is_installed():
         return
-    if _loaded():
+    if _loaded_modules():
         raise RuntimeError(
             f"cannot install adjoint as torch: {getattr(sys.modules[ROOT], '__file__', ROOT)} is imported already; "
             f"call adjoint.as_torch.install() before the first `import torch`"
@@ -177,5 +177,5 @@ def uninstall() -> None:
     """
     Tensor.__module__, printed.module = Tensor.__init__.__module__, "adjoint"
     sys.meta_path[:] = [finder for finder in sys.meta_path if not isinstance(finder, _Finder)]
-    for name in list(_loaded()):
+    for name in list(_loaded_modules()):
         del sys.modules[name]

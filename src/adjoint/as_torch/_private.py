@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from adjoint.arrays.size import Size, device
 from adjoint.core.graph import TensorBase
 from adjoint.core.modes.state import set_plain_results
-from adjoint.transforms.stateless import owners_of, replaced, tied
+from adjoint.transforms.stateless import owners_of, replaced, tie
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -404,7 +404,7 @@ single, pair, triple, quadruple = (
 def reparametrized(module: Any, parameters_and_buffers: Any, *, tie_weights: bool = False, **_: Any) -> Any:
     """A block in which a module has other parameters and buffers."""
     members = dict([*module.named_parameters(remove_duplicate=False), *module.named_buffers(remove_duplicate=False)])
-    values = tied(parameters_and_buffers, members) if tie_weights else parameters_and_buffers
+    values = tie(parameters_and_buffers, members) if tie_weights else parameters_and_buffers
     return replaced(owners_of(module, values), values)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from adjoint.compilation.programs.lowering import Call, Check, Elementwise, Number
 from adjoint.compilation.programs.schedule import Group
 from adjoint.compilation.programs.views import CONSTANT, EXTERNAL
-from adjoint.compilation.recordings.reach import described
+from adjoint.compilation.recordings.reach import description
 from adjoint.runtime.drawings import CALL, INNER, Box, Drawing
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def program_size(program: Any) -> str:
 
 def guards_of(entry: Any) -> list[str]:
     """The conditions for a replay."""
-    guards = [described(slot) for slot in entry.reach.slots]
+    guards = [description(slot) for slot in entry.reach.slots]
     for part in entry.program.order:
         if isinstance(part, Check):
             where = "" if part.line is None else f", {part.line[0].co_filename}:{part.line[1]}"

@@ -207,13 +207,13 @@ def gradients(entry: Entry, cotangents: list[Any], saved: list[Any]) -> list[Any
         zeros = [namespace(a.data).zeros(a.data.shape[1:], a.data.dtype) if here else a for a, here in batches]
         members = [gradients(entry, zeros, saved)]
     columns = zip(*members, strict=True)
-    return [None if column[0] is None else BatchedArray(level, _stacked(column)[:n]) for column in columns]
+    return [None if column[0] is None else BatchedArray(level, _stack(column)[:n]) for column in columns]
 
 
-def _stacked(arrays: Any, axis: int = 0) -> Any:
+def _stack(arrays: Any, axis: int = 0) -> Any:
     """Stacks arrays along a new axis; arrays of another batch have their axis in front."""
     if type(arrays[0]) is BatchedArray:
-        return BatchedArray(arrays[0].level, _stacked([array.data for array in arrays], axis + 1))
+        return BatchedArray(arrays[0].level, _stack([array.data for array in arrays], axis + 1))
     return namespace(arrays[0]).stack(arrays, axis)
 
 

@@ -11,7 +11,7 @@ from adjoint.arrays.libraries.numpy_namespace import elements_meet
 from adjoint.arrays.namespace import in_memory, namespace, underlying
 from adjoint.arrays.shapes import broadcast_shapes
 from adjoint.arrays.size import printed, type_name
-from adjoint.core.locations import described
+from adjoint.core.locations import description
 from adjoint.core.modes.state import current
 
 Error = TypeVar("Error", bound=BaseException)
@@ -20,7 +20,7 @@ Error = TypeVar("Error", bound=BaseException)
 PAGES = "https://adjoint-autograd.github.io/adjoint/errors"
 
 
-def explained(error: Error, page: str, remedy: str = "") -> Error:
+def explain(error: Error, page: str, remedy: str = "") -> Error:
     """An error with notes, which tracebacks show below its message: a remedy, and the page that explains it.
 
     The message itself stays torch's.
@@ -41,7 +41,7 @@ class Message:
 
     def error(self, remedy: str = "", **values: object) -> RuntimeError:
         """The error, to be raised."""
-        return explained(RuntimeError(self.text.format(**values)), self.page, remedy)
+        return explain(RuntimeError(self.text.format(**values)), self.page, remedy)
 
 
 FREED = (
@@ -220,7 +220,7 @@ def sizes(shape: tuple[int, ...]) -> str:
     return "[" + ", ".join(map(str, shape)) + "]"
 
 
-def modified(array: Any, node: Any, output_nr: int, counter: Any, expected: int, owner: Any) -> RuntimeError:
+def modification_error(array: Any, node: Any, output_nr: int, counter: Any, expected: int, owner: Any) -> RuntimeError:
     """The error for a saved value that was overwritten; `owner` is the node that saved it."""
     version = counter.value
     kind = from_numpy_dtype(array.dtype).long_name
@@ -232,7 +232,7 @@ def modified(array: Any, node: Any, output_nr: int, counter: Any, expected: int,
         f"[{printed.module}.{kind}Tensor {sizes(array.shape)}]{made_by} is at version {version}; "
         f"expected version {expected} instead. {culprits(counter, expected, owner)}"
     )
-    return explained(error, "modified-in-place")
+    return explain(error, "modified-in-place")
 
 
 def freed(node: Any) -> RuntimeError:
@@ -240,14 +240,14 @@ def freed(node: Any) -> RuntimeError:
     notes = {} if node is None else getattr(node, "__dict__", {})
     text = FREED
     if "_ad_freed_at" in notes:
-        line = f" ({described(notes['_ad_saved_at'])})" if "_ad_saved_at" in notes else ""
+        line = f" ({description(notes['_ad_saved_at'])})" if "_ad_saved_at" in notes else ""
         name = name_of(node)
         text += (
             f"\nThe first pass, which freed what {name} had saved, was called here: "
-            f"{described(notes['_ad_freed_at'])}\n{name} is the gradient of {operation_of(node)}{line}, which made a "
+            f"{description(notes['_ad_freed_at'])}\n{name} is the gradient of {operation_of(node)}{line}, which made a "
             f"tensor of shape {shapes(node)}."
         )
-    return explained(RuntimeError(text), "backward-twice")
+    return explain(RuntimeError(text), "backward-twice")
 
 
 def shapes(node: Any) -> str:
@@ -259,9 +259,9 @@ def culprits(counter: Any, expected: int, owner: Any) -> str:
     """The lines that saved a value and modified it afterwards, if locations were recorded."""
     saved = None if owner is None else owner.__dict__.get("_ad_saved_at")
     changed = (counter.lines or {}).get(expected + 1)
-    saved_at = "" if saved is None else f"\nIt was saved for the backward pass here: {described(saved)}"
+    saved_at = "" if saved is None else f"\nIt was saved for the backward pass here: {description(saved)}"
     if changed is not None:
-        saved_at += f"\nIt was modified here: {described(changed)}"
+        saved_at += f"\nIt was modified here: {description(changed)}"
     if current().anomaly:
         return SEE_BACKTRACE + saved_at
     return saved_at.lstrip() or ENABLE_ANOMALY_MODE
@@ -461,7 +461,7 @@ def view_modified(origin: str, node: Any, nr: int, by_other: bool) -> RuntimeErr
         where = f"{subject} created in no_grad mode and {what} modified inplace with grad mode enabled."
     else:
         where = f"Output {nr} of {operation_of(node)} is a view and {what} modified inplace."
-    return explained(RuntimeError(f"{where} {reason.format(block=BLOCKS.get(origin))}"), "view-in-place")
+    return explain(RuntimeError(f"{where} {reason.format(block=BLOCKS.get(origin))}"), "view-in-place")
 
 
 def check_captured(tensor: Any, name: str) -> None:

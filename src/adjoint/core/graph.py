@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy
 
 from adjoint.arrays.dtypes import from_numpy_dtype, kind_of, numpy_dtype
-from adjoint.arrays.namespace import astype, copied, library_of, namespace, underlying
+from adjoint.arrays.namespace import astype, copy, library_of, namespace, underlying
 from adjoint.arrays.shapes import sum_to
 from adjoint.arrays.size import Size, device
 from adjoint.core import errors
@@ -1382,7 +1382,7 @@ def project_tensor(cotangent: TensorBase, shape, dtype) -> TensorBase:
 def fit_layout(cotangent, array):
     """A gradient for a leaf: an array of its own, with the leaf's strides where these are dense, else row-major."""
     if type(cotangent) is not _ndarray:
-        return copied(cotangent)
+        return copy(cotangent)
     strides = dense_strides(array)
     if cython.compiled:
         # one reference, the engine's: nobody else can see the buffer

@@ -14,7 +14,7 @@ import numpy
 
 from adjoint.arrays.dtypes import numpy_dtype
 from adjoint.arrays.libraries.numpy_namespace import elements_meet
-from adjoint.arrays.namespace import copied, library_of
+from adjoint.arrays.namespace import copy, library_of
 from adjoint.core import errors
 from adjoint.core.graph import registry
 
@@ -68,7 +68,7 @@ def check_current(tensor: TensorBase):
 
 def overwritten(tensor: TensorBase) -> TensorBase:
     """A copy of a tensor's value, with its history, made before an operation in place overwrites it."""
-    twin: TensorBase = new_tensor(copied(tensor._array))
+    twin: TensorBase = new_tensor(copy(tensor._array))
     twin._node = node_of(tensor)
     twin._output_nr = tensor._output_nr
     if tensor._tangents is not None:

@@ -70,7 +70,7 @@ def warn_caller(message: str, category: type[Warning] = UserWarning) -> None:
     warnings.warn_explicit(message, category, frame.f_code.co_filename, frame.f_lineno, module, registry)
 
 
-def described(location: Location) -> str:
+def description(location: Location) -> str:
     """A location in words: File "model.py", line 12, in loss: h.mul_(2)."""
     code, line = location
     text = linecache.getline(code.co_filename, line).strip()

@@ -278,7 +278,7 @@ class OpNode(Node):
         if create_graph:
             ops = registry.tensor_ops
         else:
-            ops = raw_ops(cotangent if self._ad_n_outputs == 1 else defined(cotangent))
+            ops = raw_ops(cotangent if self._ad_n_outputs == 1 else first_defined(cotangent))
         plan: Plan = self.plan
         if plan.several_results:
             cotangent = self.materialize([cotangent] if self._ad_n_outputs == 1 else cotangent, create_graph)
@@ -340,7 +340,7 @@ class OpNode(Node):
                 result.append(None)
                 continue
             if g is None:
-                sample = defined(cotangents)
+                sample = first_defined(cotangents)
                 array = sample._array if create_graph else sample
                 g = namespace(array).zeros(output_shape(self, nr), dtype=output_dtype(self, nr))
                 g = in_batch_of(g, array)
@@ -586,7 +586,7 @@ class OpNode(Node):
     def check_result(self, array):
         """Raise if the saved single result was modified in place since."""
         if self.counter.value != self.version:
-            raise errors.modified(array, self, 0, self.counter, self.version, self)
+            raise errors.modification_error(array, self, 0, self.counter, self.version, self)
 
     def check_version(self, tensor: TensorBase, k):
         """Raise if a saved input was modified in place since; without a version counter it never was."""
@@ -594,7 +594,9 @@ class OpNode(Node):
         if self.versions is not None:
             expected = self.versions[k]
         if tensor._counter is not None and tensor._counter.value != expected:
-            raise errors.modified(tensor._array, tensor._node, tensor._output_nr, tensor._counter, expected, self)
+            raise errors.modification_error(
+                tensor._array, tensor._node, tensor._output_nr, tensor._counter, expected, self
+            )
 
     def _ad_release(self):
         """Free saved values; a node that saved no tensor, where torch's does not either, can still be run again."""
@@ -803,7 +805,7 @@ def name_in_place(node):
 # values ---------------------------------------------------------------------------------------------------------------
 
 
-def defined(values):
+def first_defined(values):
     """The first that is not None."""
     for value in values:
         if value is not None:
@@ -875,7 +877,7 @@ def check_saved(saved: SavedTensor, owner):
     """Raise if a saved value was modified in place since."""
     if saved.counter is not None and saved.counter.value != saved.version:
         node = saved.node if saved.from_input else owner
-        raise errors.modified(saved.array, node, saved.output_nr, saved.counter, saved.version, owner)
+        raise errors.modification_error(saved.array, node, saved.output_nr, saved.counter, saved.version, owner)
 
 
 def drop(entry):

@@ -23,7 +23,7 @@ SMOOTHING = 45  # mini-batches averaged in the loss curve: one epoch
 RIGHT, WRONG = "black", "crimson"
 
 
-def smoothed(values: Sequence[float]) -> NDArray[np.float64]:
+def smooth(values: Sequence[float]) -> NDArray[np.float64]:
     """Return the running mean over up to SMOOTHING values."""
     width = min(SMOOTHING, len(values))
     return np.convolve(values, np.ones(width) / width, mode="valid")
@@ -31,7 +31,7 @@ def smoothed(values: Sequence[float]) -> NDArray[np.float64]:
 
 def draw_losses(axes: Axes, losses: Sequence[float]) -> None:
     """Draw the loss of every mini-batch, and its running mean."""
-    mean = smoothed(losses)
+    mean = smooth(losses)
     axes.semilogy(losses, color="lightsteelblue", linewidth=0.6, label="mini-batch")
     axes.semilogy(np.arange(len(losses) - len(mean), len(losses)), mean, color="navy", label="running mean")
     axes.set(xlabel="step", ylabel="cross-entropy", title="Loss while learning")

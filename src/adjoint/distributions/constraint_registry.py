@@ -53,7 +53,7 @@ def _for_both(constraint: Any, factory: Callable[[Any], Any]) -> None:
     transform_to.register(constraint, factory)
 
 
-def _shifted(direction: int) -> Callable[[Any], Any]:
+def _shift(direction: int) -> Callable[[Any], Any]:
     def factory(constraint: Any) -> Any:
         bound = constraint.upper_bound if direction < 0 else constraint.lower_bound
         return transforms.ComposeTransform([transforms.ExpTransform(), transforms.AffineTransform(bound, direction)])
@@ -74,7 +74,7 @@ def _independent(registry: ConstraintRegistry) -> Callable[[Any], Any]:
     )
 
 
-def _joined(registry: ConstraintRegistry, is_stack: bool) -> Callable[[Any], Any]:
+def _join(registry: ConstraintRegistry, is_stack: bool) -> Callable[[Any], Any]:
     def factory(constraint: Any) -> Any:
         parts = [registry(each) for each in constraint.cseq]
         if is_stack:
@@ -86,9 +86,9 @@ def _joined(registry: ConstraintRegistry, is_stack: bool) -> Callable[[Any], Any
 
 _for_both(constraints.real, lambda _: transforms.identity_transform)
 _for_both(constraints.positive, lambda _: transforms.ExpTransform())
-_for_both(constraints.greater_than, _shifted(1))
-_for_both(constraints.greater_than_eq, _shifted(1))
-_for_both(constraints.less_than, _shifted(-1))
+_for_both(constraints.greater_than, _shift(1))
+_for_both(constraints.greater_than_eq, _shift(1))
+_for_both(constraints.less_than, _shift(-1))
 _for_both(constraints.interval, _to_interval)
 _for_both(constraints.half_open_interval, _to_interval)
 _for_both(constraints.lower_cholesky, lambda _: transforms.LowerCholeskyTransform())
@@ -99,5 +99,5 @@ biject_to.register(constraints.simplex, lambda _: transforms.StickBreakingTransf
 transform_to.register(constraints.simplex, lambda _: transforms.SoftmaxTransform())
 for _registry in (biject_to, transform_to):
     _registry.register(constraints.independent, _independent(_registry))
-    _registry.register(constraints.cat, _joined(_registry, False))
-    _registry.register(constraints.stack, _joined(_registry, True))
+    _registry.register(constraints.cat, _join(_registry, False))
+    _registry.register(constraints.stack, _join(_registry, True))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from adjoint.core.recorded import operations
 from adjoint.functions.arguments import require_tensor
-from adjoint.functions.composite import composite, described, functional, in_place, in_place_text, ops, takes_out
+from adjoint.functions.composite import composite, describe, functional, in_place, in_place_text, ops, takes_out
 from adjoint.tensor.creation import rand
 
 if TYPE_CHECKING:
@@ -372,7 +372,7 @@ def _times(inplace: bool, input: Tensor, factor: Tensor) -> Tensor:
     return input.mul_(factor) if inplace else ops.mul(input, factor)
 
 
-def _dropped(input: Tensor, p: float, inplace: bool, shape: tuple[int, ...]) -> Tensor:
+def _drop(input: Tensor, p: float, inplace: bool, shape: tuple[int, ...]) -> Tensor:
     """The input with elements (of this shape, broadcast) zeroed with probability p, the others scaled up."""
     if p == 1:
         return _times(inplace, input, ops.zeros_like(input))
@@ -426,7 +426,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
 def _plain_dropout(input: Tensor, p: float, training: bool, inplace: bool) -> Tensor:
     require_tensor("dropout", "input", 0, input)
     _check_probability(p, RuntimeError)
-    return _dropped(input, p, inplace, tuple(input.shape)) if _acts(input, p, training) else input
+    return _drop(input, p, inplace, tuple(input.shape)) if _acts(input, p, training) else input
 
 
 @composite(method=False, name="dropout")
@@ -472,7 +472,7 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 
 
 def _channel_dropout(input: Tensor, p: float, training: bool, inplace: bool, batched: bool) -> Tensor:
-    return _dropped(input, p, inplace, _channels(input, p, batched)) if _acts(input, p, training) else input
+    return _drop(input, p, inplace, _channels(input, p, batched)) if _acts(input, p, training) else input
 
 
 def feature_dropout(input: Tensor, p: float, train: bool, inplace: bool = False) -> Tensor:
@@ -563,48 +563,48 @@ def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False,
 
 
 @in_place("nn.functional")
-@described(in_place_text("elu()"))
+@describe(in_place_text("elu()"))
 def elu_(input: Tensor, alpha: float = 1.0) -> Tensor:
     return elu(input, alpha, inplace=True)
 
 
 @in_place("nn.functional")
-@described(in_place_text("leaky_relu()"))
+@describe(in_place_text("leaky_relu()"))
 def leaky_relu_(input: Tensor, negative_slope: float = 0.01) -> Tensor:
     return leaky_relu(input, negative_slope, inplace=True)
 
 
 @in_place("nn.functional")
-@described(in_place_text("hardtanh()"))
+@describe(in_place_text("hardtanh()"))
 def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
     return hardtanh(input, min_val, max_val, inplace=True)
 
 
 @in_place("", "nn.functional")
-@described(in_place_text("relu()"))
+@describe(in_place_text("relu()"))
 def relu_(input: Tensor) -> Tensor:
     return relu(input, inplace=True)
 
 
 @in_place("", "nn.functional")
-@described(in_place_text("celu()"))
+@describe(in_place_text("celu()"))
 def celu_(input: Tensor, alpha: float = 1.0) -> Tensor:
     return celu(input, alpha, inplace=True)
 
 
 @in_place("", "nn.functional")
-@described(in_place_text("selu()"))
+@describe(in_place_text("selu()"))
 def selu_(input: Tensor) -> Tensor:
     return selu(input, inplace=True)
 
 
 @in_place("", "nn.functional")
-@described(in_place_text("rrelu()"))
+@describe(in_place_text("rrelu()"))
 def rrelu_(input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False) -> Tensor:
     return rrelu(input, lower, upper, training, inplace=True)
 
 
 @in_place("", "nn.functional")
-@described(in_place_text("threshold()"))
+@describe(in_place_text("threshold()"))
 def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
     return threshold(input, threshold, value, inplace=True)

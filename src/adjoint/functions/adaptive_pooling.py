@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from adjoint.arrays.kernels import axis_maps
 from adjoint.functions.arguments import SIZES, Sizes, ints
-from adjoint.functions.composite import as_tensor, described, in_functional, ops, public
+from adjoint.functions.composite import as_tensor, describe, in_functional, ops, public
 from adjoint.functions.pooling_windows import pooling_numbers, refuse_dtype, wrong_rank
 from adjoint.rules.contract import listed
 from adjoint.rules.interpolation import Origin
@@ -111,7 +111,7 @@ def adaptive_max_with_indices(n: int, input: Tensor, output_size: Any) -> tuple[
 
 
 @public
-@described(
+@describe(
     _ADAPTIVE,
     what="mean",
     sizes=SIZES[1],
@@ -124,7 +124,7 @@ def adaptive_avg_pool1d(input: Tensor, output_size: int | Sequence[int]) -> Tens
 
 
 @in_functional
-@described(
+@describe(
     _ADAPTIVE,
     what="mean",
     sizes=SIZES[2],
@@ -137,7 +137,7 @@ def adaptive_avg_pool2d(input: Tensor, output_size: int | Sequence[int]) -> Tens
 
 
 @in_functional
-@described(
+@describe(
     _ADAPTIVE,
     what="mean",
     sizes=SIZES[3],
@@ -153,7 +153,7 @@ def adaptive_avg_pool3d(input: Tensor, output_size: int | Sequence[int]) -> Tens
 
 
 @in_functional
-@described(
+@describe(
     _ADAPTIVE,
     what="largest element",
     sizes=SIZES[1],
@@ -184,7 +184,7 @@ def adaptive_max_pool1d_with_indices(
 
 
 @in_functional
-@described(
+@describe(
     _ADAPTIVE,
     what="largest element",
     sizes=SIZES[2],
@@ -215,7 +215,7 @@ def adaptive_max_pool2d_with_indices(
 
 
 @in_functional
-@described(
+@describe(
     _ADAPTIVE,
     what="largest element",
     sizes=SIZES[3],

@@ -14,7 +14,7 @@ from adjoint.arrays.kernels import axis_maps
 from adjoint.arrays.kernels.axis_maps import AxisMap
 from adjoint.core.graph import new_tensor
 from adjoint.functions.arguments import SIZES, Sizes, hashable
-from adjoint.functions.composite import as_tensor, described, in_functional, ops, public
+from adjoint.functions.composite import as_tensor, describe, in_functional, ops, public
 from adjoint.functions.max_pooling import max_pool
 from adjoint.functions.pooling_windows import (
     CEIL,
@@ -100,7 +100,7 @@ def _average_pool(
 
 
 @public
-@described(
+@describe(
     _AVG_POOL,
     windows=WINDOWS.format(sizes=SIZES[1]),
     ceil=CEIL,
@@ -121,7 +121,7 @@ def avg_pool1d(
 
 
 @in_functional
-@described(
+@describe(
     _AVG_POOL,
     windows=WINDOWS.format(sizes=SIZES[2]),
     ceil=CEIL,
@@ -145,7 +145,7 @@ def avg_pool2d(
 
 
 @in_functional
-@described(
+@describe(
     _AVG_POOL,
     windows=WINDOWS.format(sizes=SIZES[3]),
     ceil=CEIL,
@@ -202,7 +202,7 @@ def _lp_pool(
 
 
 @in_functional
-@described(_LP_POOL, sizes=SIZES[1], n=1)
+@describe(_LP_POOL, sizes=SIZES[1], n=1)
 def lp_pool1d(
     input: Tensor,
     norm_type: float,
@@ -214,7 +214,7 @@ def lp_pool1d(
 
 
 @in_functional
-@described(_LP_POOL, sizes=SIZES[2], n=2)
+@describe(_LP_POOL, sizes=SIZES[2], n=2)
 def lp_pool2d(
     input: Tensor,
     norm_type: float,
@@ -226,7 +226,7 @@ def lp_pool2d(
 
 
 @in_functional
-@described(_LP_POOL, sizes=SIZES[3], n=3)
+@describe(_LP_POOL, sizes=SIZES[3], n=3)
 def lp_pool3d(
     input: Tensor,
     norm_type: float,

@@ -15,7 +15,7 @@ from typing import Any
 
 from adjoint.core import errors
 from adjoint.core.graph import TensorBase, registry
-from adjoint.core.operations.arguments import checked, overridable
+from adjoint.core.operations.arguments import blame_arguments, overridable
 from adjoint.core.operations.naming import known_by
 from adjoint.core.operations.operation import Operation
 from adjoint.functions.composite import COMPOSITES, add_references
@@ -110,7 +110,7 @@ def prepare() -> None:
     for name in (*_ARITHMETIC, *_SPECIAL):
         setattr(Tensor, name, LateMethod(name, _OPERATORS))
     for name in _OWN:
-        setattr(Tensor, name, checked(getattr(Tensor, name)))
+        setattr(Tensor, name, blame_arguments(getattr(Tensor, name)))
     for name in _OTHER_KINDS:
         setattr(Tensor, name, property(_is_never, doc=_NEVER.format(name=name)))
     for name in LEFT_OUT.split():
@@ -205,7 +205,7 @@ _OF_METHODS = {name: _METHOD_HOMES.get(name, __name__) for name in METHODS_AS_FU
 functions[""].homes = _OF_METHODS | functions[""].homes
 
 
-def _composed(name: str) -> Callable[..., str]:
+def _composer(name: str) -> Callable[..., str]:
     """A function of the module that composes help, imported at first use."""
 
     def compose(*arguments: Any) -> str:
@@ -251,6 +251,6 @@ def name_tensor() -> None:
 
 prepare()
 name_tensor()
-registry.help_of = _composed("of_operation")
-registry.help_of_method = _composed("of_method")
-registry.help_of_method_in_place = _composed("of_method_in_place")
+registry.help_of = _composer("of_operation")
+registry.help_of_method = _composer("of_method")
+registry.help_of_method_in_place = _composer("of_method_in_place")

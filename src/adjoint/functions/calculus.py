@@ -69,7 +69,7 @@ def diff(
 # derivatives on a grid ------------------------------------------------------------------------------------------------
 
 
-def _weighted(f: Tensor, dim: int, start: int, stop: int | None, weights: Sequence[Any]) -> Tensor:
+def _weighted_sum(f: Tensor, dim: int, start: int, stop: int | None, weights: Sequence[Any]) -> Tensor:
     """The sum of neighbours f[i], f[i + 1], ... with weights, for i from start up to stop."""
     n = f.shape[dim]
     stop = n - len(weights) + 1 if stop is None else stop
@@ -84,8 +84,8 @@ def _weighted(f: Tensor, dim: int, start: int, stop: int | None, weights: Sequen
 def _even(f: Tensor, dim: int, h: Any, order: int) -> Tensor:
     n = f.shape[dim]
     first, last = ((-1, 1), (-1, 1)) if order == 1 else ((-1.5, 2, -0.5), (0.5, -2, 1.5))
-    before = _weighted(f, dim, 0, 1, first)
-    behind = _weighted(f, dim, n - len(last), n - len(last) + 1, last)
+    before = _weighted_sum(f, dim, 0, 1, first)
+    behind = _weighted_sum(f, dim, n - len(last), n - len(last) + 1, last)
     if n < 3:
         return _over(ops.cat([before, behind], dim), h)
     middle = _over(f[part(dim, 2)] - f[part(dim, 0, -2)], 2)
@@ -113,15 +113,17 @@ def _uneven(f: Tensor, dim: int, coordinates: Tensor, order: int) -> Tensor:
     a, b = steps[:-1], steps[1:]
 
     def slope(i: int) -> Tensor:
-        return _weighted(f, dim, i, i + 1, (-1, 1)) / steps[i]
+        return _weighted_sum(f, dim, i, i + 1, (-1, 1)) / steps[i]
 
-    middle = [_weighted(f, dim, 0, None, (-b / (a * (a + b)), (b - a) / (a * b), a / (b * (a + b))))] if n > 2 else []
+    middle = (
+        [_weighted_sum(f, dim, 0, None, (-b / (a * (a + b)), (b - a) / (a * b), a / (b * (a + b))))] if n > 2 else []
+    )
     if order == 1:
         return ops.cat([slope(0), *middle, slope(n - 2)], dim)
     h, k = a[0], b[0]
-    before = _weighted(f, dim, 0, 1, (-(2 * h + k) / (h * (h + k)), (h + k) / (h * k), -h / (k * (h + k))))
+    before = _weighted_sum(f, dim, 0, 1, (-(2 * h + k) / (h * (h + k)), (h + k) / (h * k), -h / (k * (h + k))))
     h, k = a[-1], b[-1]
-    behind = _weighted(f, dim, n - 3, n - 2, (k / (h * (h + k)), -(h + k) / (h * k), (2 * k + h) / (k * (h + k))))
+    behind = _weighted_sum(f, dim, n - 3, n - 2, (k / (h * (h + k)), -(h + k) / (h * k), (2 * k + h) / (k * (h + k))))
     return ops.cat([before, *middle, behind], dim)
 
 
@@ -205,7 +207,7 @@ def _steps(name: str, y: Tensor, x: Any, dim: int) -> Tensor:
     return ops.neighbour_difference(x, dim)
 
 
-def _sampled(name: str, y: Tensor, dim: int) -> int:
+def _axis_of_samples(name: str, y: Tensor, dim: int) -> int:
     axis = require_dim(dim, y.ndim)
     if kind_of(y._array) == "b":
         raise RuntimeError(f"{name}: received a bool input for `y`, but bool is not supported")
@@ -244,7 +246,7 @@ def _integral(name: str, y: Tensor, x: Any, dx: Any, dim: int) -> Tensor:
     axis = normalize_dim(dim, y.ndim)
     if x is None and y.ndim and not y.shape[axis]:
         return ops.zeros_of(y.detach(), (*y.shape[:axis], *y.shape[axis + 1 :]))  # of truth values, too
-    _sampled("trapezoid", y, dim)
+    _axis_of_samples("trapezoid", y, dim)
     if x is not None:
         return _over(ops.sum(_sums(y, axis) * _steps("trapezoid", y, x, axis), (axis,), False), 2)
     total = ops.sum(y, (axis,), False)
@@ -278,7 +280,7 @@ def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float | None
     _one_spacing(name, x, dx)
     if not y.ndim:
         raise IndexError("slice() cannot be applied to a 0-dim tensor.")
-    axis = _sampled(name, y, dim)
+    axis = _axis_of_samples(name, y, dim)
     if x is not None:
         return _over(ops.cumsum(_sums(y, axis) * _steps(name, y, x, axis), axis), 2)
     return ops.cumsum(_times(_sums(y, axis), (1 if dx is None else dx) / 2), axis)

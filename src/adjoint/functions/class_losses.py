@@ -133,7 +133,7 @@ def cross_entropy(
     logs = ops.log_softmax(input, 0 if input._array.ndim == 1 else 1)
     if label_smoothing <= 0:
         return _nll(logs, target, weight, ignore_index, reduction)
-    return _smoothed(logs, target, weight, ignore_index, reduction, label_smoothing)
+    return _smooth(logs, target, weight, ignore_index, reduction, label_smoothing)
 
 
 @functional
@@ -224,7 +224,7 @@ def _of_probabilities(
     return total / (input.numel() // max(classes, 1)) if reduction == "mean" else total
 
 
-def _smoothed(
+def _smooth(
     logs: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int, reduction: str, label_smoothing: float
 ) -> Tensor:
     plain = _nll(logs, target, weight, ignore_index, reduction)

@@ -103,7 +103,7 @@ def in_place(*namespaces: str) -> Callable[[F], F]:
     return declare
 
 
-def described(text: str, /, **words: object) -> Callable[[F], F]:
+def describe(text: str, /, **words: object) -> Callable[[F], F]:
     """Give a function the docstring of its family, with words of its own."""
 
     def decorate(function: F) -> F:

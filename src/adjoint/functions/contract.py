@@ -65,13 +65,13 @@ def einsum(*args: Any) -> Tensor:
             require_member(1, i, tensor)
     explicit = contraction.explicit_equation(equation, tuple([tensor.ndim for tensor in tensors]))
     if len(tensors) == 1 and isinstance(tensors[0], TensorBase):
-        view = _rearranged(tensors[0], *explicit.split("->"))
+        view = _rearrange(tensors[0], *explicit.split("->"))
         if view is not None:
             return view
-    return ops.einsum(tuple(_widened(tensors, explicit)), explicit)
+    return ops.einsum(tuple(_widen(tensors, explicit)), explicit)
 
 
-def _widened(tensors: Sequence[Tensor], explicit: str) -> Sequence[Tensor]:
+def _widen(tensors: Sequence[Tensor], explicit: str) -> Sequence[Tensor]:
     """Whole numbers and truth values that are summed over an axis of their own are int64 then, as in every sum.
 
     An axis of size 1 broadcasts to a longer one. Three and more integer operands all become int64.
@@ -89,7 +89,7 @@ def _widened(tensors: Sequence[Tensor], explicit: str) -> Sequence[Tensor]:
     ]
 
 
-def _rearranged(tensor: Any, subscripts: str, output: str) -> Tensor | None:
+def _rearrange(tensor: Any, subscripts: str, output: str) -> Tensor | None:
     """One operand: diagonals taken, other axes summed, the rest in the order of the output; None if sizes differ."""
     sizes = dict(zip(subscripts, tensor.shape, strict=True))
     if any(sizes[c] != n for c, n in zip(subscripts, tensor.shape, strict=True)):

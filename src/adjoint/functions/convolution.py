@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from adjoint.arrays.kernels.convolution import Geometry
 from adjoint.functions.arguments import SIZES, Sizes, hashable, per_axis
-from adjoint.functions.composite import as_tensor, composite, described, ops, public
+from adjoint.functions.composite import as_tensor, composite, describe, ops, public
 from adjoint.rules.contract import listed
 from adjoint.runtime.caches import cached
 
@@ -145,7 +145,7 @@ def _padding_to_keep(kernel: Sizes, stride: Sizes, dilation: Sizes) -> tuple[Siz
 
 
 @cached(512, typed=True)
-def _planned(
+def _plan(
     function: str,
     n: int,
     input: Sizes,
@@ -189,7 +189,7 @@ def _convolve(
     input, weight = as_tensor(function, "input", 1, input), as_tensor(function, "weight", 2, weight)
     input, batched = _with_batch(function, input, n)
     shapes = [None if array is None else tuple(array.shape) for array in (input, weight, bias)]
-    geometry, pad = _planned(function, n, *shapes, hashable(stride), hashable(padding), hashable(dilation), groups)
+    geometry, pad = _plan(function, n, *shapes, hashable(stride), hashable(padding), hashable(dilation), groups)
     _check_dtypes(input, weight, bias)
     if pad:
         input = ops.constant_pad_nd(input, pad)
@@ -239,7 +239,7 @@ adjoint.Size([1, 2, {image}])
 
 
 @public
-@described(
+@describe(
     _CONVOLUTION,
     sizes=SIZES[1],
     kernel="k",
@@ -260,7 +260,7 @@ def conv1d(
 
 
 @public
-@described(
+@describe(
     _CONVOLUTION,
     sizes=SIZES[2],
     kernel="k, k",
@@ -281,7 +281,7 @@ def conv2d(
 
 
 @public
-@described(
+@describe(
     _CONVOLUTION,
     sizes=SIZES[3],
     kernel="k, k, k",
@@ -389,7 +389,7 @@ def _convolve_transposed(
 
 
 @public
-@described(
+@describe(
     _TRANSPOSED,
     n=1,
     sizes=SIZES[1],
@@ -414,7 +414,7 @@ def conv_transpose1d(
 
 
 @public
-@described(
+@describe(
     _TRANSPOSED,
     n=2,
     sizes=SIZES[2],
@@ -439,7 +439,7 @@ def conv_transpose2d(
 
 
 @public
-@described(
+@describe(
     _TRANSPOSED,
     n=3,
     sizes=SIZES[3],

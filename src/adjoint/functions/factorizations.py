@@ -143,11 +143,11 @@ def lu(A: Tensor, *, pivot: bool = True) -> _Lu:
     if A.ndim < 2:
         raise RuntimeError(f"linalg.lu: Expected tensor with 2 or more dimensions. Got size: {listed(A.shape)} instead")
     factorization = lu_factor_ex(A, pivot=pivot)
-    P, L, U = _unpacked(factorization.LU, factorization.pivots, "LinalgLuBackward0")
+    P, L, U = _unpack(factorization.LU, factorization.pivots, "LinalgLuBackward0")
     return _Lu(P if pivot else ops.zeros_of(A, (0,)), L, U)
 
 
-def _unpacked(LU: Tensor, pivots: Tensor, node: str) -> _Lu:
+def _unpack(LU: Tensor, pivots: Tensor, node: str) -> _Lu:
     return _Lu(ops.lu_permutation(LU.detach(), pivots), *ops.joined((unit_lower(ops, LU), upper(ops, LU)), node))
 
 

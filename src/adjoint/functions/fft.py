@@ -12,7 +12,7 @@ from adjoint.arrays.dtypes import as_dtype, dtype, from_numpy_dtype, get_default
 from adjoint.arrays.shapes import normalize_dim, require_dim
 from adjoint.core.graph import new_tensor
 from adjoint.functions.arguments import real_number
-from adjoint.functions.composite import composite, described, into, ops, torch_call
+from adjoint.functions.composite import composite, describe, into, ops, torch_call
 from adjoint.rules.fft import SWAPPED_NORM
 from adjoint.tensor.memory.pinning import pinnable
 
@@ -38,7 +38,7 @@ def _inexact(input: Tensor) -> Tensor:
     return input if kind.kind in "fc" else ops.cast(input, get_default_dtype())
 
 
-def _resized(input: Tensor, dims: tuple[int, ...], sizes: tuple[int, ...]) -> Tensor:
+def _resize(input: Tensor, dims: tuple[int, ...], sizes: tuple[int, ...]) -> Tensor:
     shape = input._array.shape
     if tuple([shape[dim] for dim in dims]) == sizes:
         return input
@@ -49,18 +49,18 @@ def _full(input: Tensor, dims: tuple[int, ...], sizes: tuple[int, ...], norm: st
     """From a whole signal to its whole spectrum, or back."""
     if not dims:
         return ops.cast(input, input.dtype.to_complex())
-    return ops.fft_c2c(_resized(input, dims, sizes), dims, norm, inverse)
+    return ops.fft_c2c(_resize(input, dims, sizes), dims, norm, inverse)
 
 
 def _to_half(input: Tensor, dims: tuple[int, ...], sizes: tuple[int, ...], norm: str, inverse: bool) -> Tensor:
     """From a real signal to half of its spectrum; with the sign of the inverse that is the conjugate."""
-    result = ops.fft_r2c(_resized(input, dims, sizes), dims, SWAPPED_NORM[norm] if inverse else norm)
+    result = ops.fft_r2c(_resize(input, dims, sizes), dims, SWAPPED_NORM[norm] if inverse else norm)
     return ops.conj(result) if inverse else result
 
 
 def _from_half(input: Tensor, dims: tuple[int, ...], sizes: tuple[int, ...], norm: str, inverse: bool) -> Tensor:
     """From half a spectrum to the real signal; with the sign of the forward transform from the conjugate."""
-    half = _resized(input, dims, (*sizes[:-1], sizes[-1] // 2 + 1))
+    half = _resize(input, dims, (*sizes[:-1], sizes[-1] // 2 + 1))
     if not inverse:
         half, norm = ops.conjugated(half), SWAPPED_NORM[norm]
     return ops.fft_c2r(half, dims, norm, sizes[-1])
@@ -132,7 +132,7 @@ def _check_real(name: str, input: Tensor) -> None:
         raise RuntimeError(_REAL_ONLY[name].format(name, input.dtype.long_name))
 
 
-def _transformed(name: str, input: Tensor, dims: tuple[int, ...], sizes: list[int], norm: str | None) -> Tensor:
+def _transform(name: str, input: Tensor, dims: tuple[int, ...], sizes: list[int], norm: str | None) -> Tensor:
     transform = _TRANSFORMS[name]
     shape = input._array.shape
     for position, (dim, n) in enumerate(zip(dims, sizes, strict=True)):
@@ -168,13 +168,13 @@ _TWO = {"axes": "two axes", "size": "s", "of": "sizes", "dim": "the axes, or one
 _MANY = {"axes": "several axes", "size": "s", "of": "sizes", "dim": "the axes; None for the last len(s), or for all"}
 
 
-def _declared(name: str, transform: str, axes: dict[str, str]) -> Callable[[F], F]:
+def _declare(name: str, transform: str, axes: dict[str, str]) -> Callable[[F], F]:
     """Declare a function of adjoint.fft over one axis, two or many, with the docstring of its transform."""
     kind = _TRANSFORMS[transform]
     real = " and complex numbers" if kind.run is _to_half else ""
 
     def declare(function: F) -> F:
-        described(_DOC, name=name, text=kind.text, real=real, shape=_SHAPES[kind.run], **axes)(function)
+        describe(_DOC, name=name, text=kind.text, real=real, shape=_SHAPES[kind.run], **axes)(function)
         return composite(namespace="fft", method=False)(torch_call(f"fft_{name}")(function))
 
     return declare
@@ -186,7 +186,7 @@ def _over_one(name: str, input: Tensor, n: int | None, dim: int, norm: str | Non
     size = -1 if n is None else _whole(name, "n", 2, n)
     if n is not None and size < 1:
         raise RuntimeError(f"Invalid number of data points ({size}) specified")
-    return _transformed(name, input, (axis,), [size], norm)
+    return _transform(name, input, (axis,), [size], norm)
 
 
 def _over_many(name: str, input: Tensor, s: Dims, dim: Dims, norm: str | None) -> Tensor:
@@ -194,95 +194,95 @@ def _over_many(name: str, input: Tensor, s: Dims, dim: Dims, norm: str | None) -
     if _TRANSFORMS[name].run is _full and not input.is_complex():
         real = _inexact(input)
         input = ops.cast(real, real.dtype.to_complex())  # as in torch: the node keeps no real numbers
-    return _transformed(name, input, *_axes_and_sizes(name, input, s, dim), norm)
+    return _transform(name, input, *_axes_and_sizes(name, input, s, dim), norm)
 
 
-@_declared("fft", "fft", _ONE)
+@_declare("fft", "fft", _ONE)
 def fft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     return _over_one("fft", input, n, dim, norm)
 
 
-@_declared("fft2", "fft", _TWO)
+@_declare("fft2", "fft", _TWO)
 def fft2(input: Tensor, s: Dims = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
     return _over_many("fft", input, s, dim, norm)
 
 
-@_declared("fftn", "fft", _MANY)
+@_declare("fftn", "fft", _MANY)
 def fftn(input: Tensor, s: Dims = None, dim: Dims = None, norm: str | None = None) -> Tensor:
     return _over_many("fft", input, s, dim, norm)
 
 
-@_declared("ifft", "ifft", _ONE)
+@_declare("ifft", "ifft", _ONE)
 def ifft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     return _over_one("ifft", input, n, dim, norm)
 
 
-@_declared("ifft2", "ifft", _TWO)
+@_declare("ifft2", "ifft", _TWO)
 def ifft2(input: Tensor, s: Dims = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
     return _over_many("ifft", input, s, dim, norm)
 
 
-@_declared("ifftn", "ifft", _MANY)
+@_declare("ifftn", "ifft", _MANY)
 def ifftn(input: Tensor, s: Dims = None, dim: Dims = None, norm: str | None = None) -> Tensor:
     return _over_many("ifft", input, s, dim, norm)
 
 
-@_declared("rfft", "rfft", _ONE)
+@_declare("rfft", "rfft", _ONE)
 def rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     return _over_one("rfft", input, n, dim, norm)
 
 
-@_declared("rfft2", "rfft", _TWO)
+@_declare("rfft2", "rfft", _TWO)
 def rfft2(input: Tensor, s: Dims = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
     return _over_many("rfft", input, s, dim, norm)
 
 
-@_declared("rfftn", "rfft", _MANY)
+@_declare("rfftn", "rfft", _MANY)
 def rfftn(input: Tensor, s: Dims = None, dim: Dims = None, norm: str | None = None) -> Tensor:
     return _over_many("rfft", input, s, dim, norm)
 
 
-@_declared("irfft", "irfft", _ONE)
+@_declare("irfft", "irfft", _ONE)
 def irfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     return _over_one("irfft", input, n, dim, norm)
 
 
-@_declared("irfft2", "irfft", _TWO)
+@_declare("irfft2", "irfft", _TWO)
 def irfft2(input: Tensor, s: Dims = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
     return _over_many("irfft", input, s, dim, norm)
 
 
-@_declared("irfftn", "irfft", _MANY)
+@_declare("irfftn", "irfft", _MANY)
 def irfftn(input: Tensor, s: Dims = None, dim: Dims = None, norm: str | None = None) -> Tensor:
     return _over_many("irfft", input, s, dim, norm)
 
 
-@_declared("hfft", "hfft", _ONE)
+@_declare("hfft", "hfft", _ONE)
 def hfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     return _over_one("hfft", input, n, dim, norm)
 
 
-@_declared("hfft2", "hfft", _TWO)
+@_declare("hfft2", "hfft", _TWO)
 def hfft2(input: Tensor, s: Dims = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
     return _over_many("hfft", input, s, dim, norm)
 
 
-@_declared("hfftn", "hfft", _MANY)
+@_declare("hfftn", "hfft", _MANY)
 def hfftn(input: Tensor, s: Dims = None, dim: Dims = None, norm: str | None = None) -> Tensor:
     return _over_many("hfft", input, s, dim, norm)
 
 
-@_declared("ihfft", "ihfft", _ONE)
+@_declare("ihfft", "ihfft", _ONE)
 def ihfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     return _over_one("ihfft", input, n, dim, norm)
 
 
-@_declared("ihfft2", "ihfft", _TWO)
+@_declare("ihfft2", "ihfft", _TWO)
 def ihfft2(input: Tensor, s: Dims = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
     return _over_many("ihfft", input, s, dim, norm)
 
 
-@_declared("ihfftn", "ihfft", _MANY)
+@_declare("ihfftn", "ihfft", _MANY)
 def ihfftn(input: Tensor, s: Dims = None, dim: Dims = None, norm: str | None = None) -> Tensor:
     return _over_many("ihfft", input, s, dim, norm)
 
@@ -290,7 +290,7 @@ def ihfftn(input: Tensor, s: Dims = None, dim: Dims = None, norm: str | None = N
 # frequencies ----------------------------------------------------------------------------------------------------------
 
 
-def _rolled(input: Tensor, dim: Dims, part: Callable[[int], int]) -> Tensor:
+def _roll(input: Tensor, dim: Dims, part: Callable[[int], int]) -> Tensor:
     dims = tuple(range(input.ndim)) if dim is None else tuple([normalize_dim(d, input.ndim) for d in _listed(dim)])
     if not dims:
         raise RuntimeError("`shifts` required")
@@ -309,7 +309,7 @@ def fftshift(input: Tensor, dim: Dims = None) -> Tensor:
     >>> adjoint.fft.fftshift(adjoint.fft.fftfreq(4))
     tensor([-0.5000, -0.2500,  0.0000,  0.2500])
     """
-    return _rolled(input, dim, lambda n: n // 2)
+    return _roll(input, dim, lambda n: n // 2)
 
 
 @composite(namespace="fft", method=False)
@@ -321,7 +321,7 @@ def ifftshift(input: Tensor, dim: Dims = None) -> Tensor:
     >>> adjoint.fft.ifftshift(adjoint.tensor([-0.5, -0.25, 0.0, 0.25]))
     tensor([ 0.0000,  0.2500, -0.5000, -0.2500])
     """
-    return _rolled(input, dim, lambda n: (n + 1) // 2)
+    return _roll(input, dim, lambda n: (n + 1) // 2)
 
 
 def _frequencies(

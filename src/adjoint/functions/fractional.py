@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from adjoint.functions.arguments import SIZES, Sizes, per_axis
-from adjoint.functions.composite import as_tensor, described, in_functional, ops
+from adjoint.functions.composite import as_tensor, describe, in_functional, ops
 from adjoint.functions.underived import check_constants
 from adjoint.rules.contract import listed
 from adjoint.tensor.creation import rand
@@ -131,7 +131,7 @@ def _pool(
 
 
 @in_functional
-@described(
+@describe(
     _DOC,
     n=2,
     sizes=SIZES[2],
@@ -173,7 +173,7 @@ def fractional_max_pool2d_with_indices(
 
 
 @in_functional
-@described(
+@describe(
     _DOC,
     n=3,
     sizes=SIZES[3],

@@ -58,12 +58,12 @@ def of_operation(rule: Rule) -> str:
     """
     public = public_name(rule)
     torch_name = f"torch.{public}" if public else ""
-    return _composed(rule, f"{public or rule.name}{_signature_text(signature_of(rule))}", torch_name)
+    return _compose(rule, f"{public or rule.name}{_signature_text(signature_of(rule))}", torch_name)
 
 
 def of_method(rule: Rule, name: str) -> str:
     """The help of an operation's method."""
-    return _composed(rule, f"Tensor.{name}{_signature_text(method_signature_of(rule))}", f"torch.Tensor.{name}")
+    return _compose(rule, f"Tensor.{name}{_signature_text(method_signature_of(rule))}", f"torch.Tensor.{name}")
 
 
 def of_method_in_place(rule: Rule, name: str) -> str:
@@ -86,7 +86,7 @@ def of_method_in_place(rule: Rule, name: str) -> str:
     return "\n".join(lines)
 
 
-def _composed(rule: Rule, signature: str, torch_name: str) -> str:
+def _compose(rule: Rule, signature: str, torch_name: str) -> str:
     summary, _, more = summary_of(rule).partition("\n\n")
     facts = [
         f"Shapes: {_shapes(rule)}.",
@@ -193,7 +193,7 @@ def derivatives(rule: Rule) -> list[str]:
     conjugated = " (complex factors are conjugated)" if rule.kind == "elementwise" else ""
     lines = [f"Derivative, from the cotangent g of the result y{conjugated}:"]
     for formula in rule.vjps:
-        inputs, saved = " and ".join(formula.inputs), _saved(rule, formula)
+        inputs, saved = " and ".join(formula.inputs), _saved_values(rule, formula)
         text, is_expression = formula_text(formula)
         if is_expression:
             lines.append(f"    by {inputs}: {text} ({saved})")
@@ -202,7 +202,7 @@ def derivatives(rule: Rule) -> list[str]:
     return lines
 
 
-def _saved(rule: Rule, formula: Formula) -> str:
+def _saved_values(rule: Rule, formula: Formula) -> str:
     """The inputs and results that a formula saves. Shapes and options are left out, since they take no memory."""
     inputs = [name for name in formula.needs if name in rule.inputs or name in rule.constants]
     results = [name for name in formula.needs if re.fullmatch(r"y\d*", name)]

@@ -16,7 +16,7 @@ import numpy
 
 from adjoint.arrays.dtypes import from_numpy_dtype, kind_of
 from adjoint.arrays.infer import array_from_data
-from adjoint.arrays.namespace import copied, first_outside, has_views, is_array, underlying
+from adjoint.arrays.namespace import copy, first_outside, has_views, is_array, underlying
 from adjoint.arrays.promotion import common_dtype, number_as
 from adjoint.arrays.shapes import broadcast_shapes, normalize_dim
 from adjoint.core.graph import TensorBase, bump_version, new_tensor
@@ -68,14 +68,14 @@ def getitem(tensor: Tensor, index: Any) -> Tensor:
         return _VIEWS[last_step(basic)].apply([tensor, basic])
     advanced = places_of(index, tensor._array.ndim)
     if advanced is None:
-        basic, advanced = divided(index, tensor._array)
+        basic, advanced = divide(index, tensor._array)
     if basic is not None:
         tensor = view_operation(basic).apply([tensor, basic])
     if advanced is None:
         return tensor if basic is not None else operations["getitem_alias"].apply([tensor, (...,)])
     if any(map(_is_batched, advanced)):
         return Rows(tensor, advanced).picked()
-    return ops.index(tensor, owned(advanced) if is_grad_enabled() and tensor.requires_grad else advanced)
+    return ops.index(tensor, copies_of_indices(advanced) if is_grad_enabled() and tensor.requires_grad else advanced)
 
 
 def setitem(tensor: Tensor, index: Any, value: Any) -> None:
@@ -94,7 +94,7 @@ def setitem(tensor: Tensor, index: Any, value: Any) -> None:
     basic = basic_index(index)
     advanced = None if basic is not None else places_of(index, tensor._array.ndim)
     if basic is None and advanced is None:
-        basic, advanced = divided(index, tensor._array)
+        basic, advanced = divide(index, tensor._array)
     if advanced is None and write_basic(tensor, (...,) if basic is None else basic, value):
         return
     if basic is not None and is_whole(basic, tensor._array.ndim):
@@ -109,10 +109,10 @@ def setitem(tensor: Tensor, index: Any, value: Any) -> None:
         return
     if advanced is not None:
         value = _filling(target, advanced, _without_ones(value, 0))
-        operations["index_put"].inplace((target, owned(advanced), value), {})
+        operations["index_put"].inplace((target, copies_of_indices(advanced), value), {})
         return
     if isinstance(value, TensorBase):
-        value = _fitted(value, target._array)
+        value = _fit(value, target._array)
     operations["copy"].inplace((target, value), {})
 
 
@@ -121,9 +121,9 @@ def write_apart(tensor: Tensor, basic: tuple[Any, ...], advanced: Advanced, valu
     part = view_operation(basic).apply([tensor, basic])
     if advanced is not None:
         value = _filling(part, advanced, _without_ones(value, 0))
-        value = ops.index_put(part, owned(advanced), value)
+        value = ops.index_put(part, copies_of_indices(advanced), value)
     elif isinstance(value, TensorBase):
-        value = _fitted(value, part._array)
+        value = _fit(value, part._array)
     operations["written_at"].inplace((tensor, basic, value), {})
 
 
@@ -162,7 +162,7 @@ def write_basic(tensor: Tensor, basic: tuple[Any, ...], value: Any) -> bool:
     return True
 
 
-def checked(item: slice) -> slice:
+def check(item: slice) -> slice:
     """The slice itself; negative steps, which torch does not have, are NumPy's. Raises ValueError for a step of 0."""
     if item.step is not None and as_int(item.step) == 0:
         raise ValueError("step must be greater than zero")
@@ -196,7 +196,7 @@ def places_of(index: Any, ndim: int) -> tuple[Any, ...] | None:
     return tuple(places) if 0 < covered <= ndim else None
 
 
-def divided(index: Any, array: Any) -> tuple[Basic, Advanced]:
+def divide(index: Any, array: Any) -> tuple[Basic, Advanced]:
     """The view to take first and the arrays that then pick from it; either may be None."""
     items = [item_of(item) for item in listed(index)]
     spare = array.ndim - sum(axes_of(item) for item in items)
@@ -250,7 +250,7 @@ def item_of(item: Any) -> Any:
     if item is None or item is Ellipsis:
         return item
     if isinstance(item, slice):
-        return checked(item)
+        return check(item)
     if isinstance(item, (bool, numpy.bool)):
         return numpy.asarray(item)
     if isinstance(item, TensorBase):
@@ -296,9 +296,9 @@ def _is_batched(item: Any) -> bool:
     return underlying(item) is not item
 
 
-def owned(advanced: tuple[Any, ...]) -> tuple[Any, ...]:
+def copies_of_indices(advanced: tuple[Any, ...]) -> tuple[Any, ...]:
     """Copies of the index arrays for the backward pass, so that later changes have no effect."""
-    return tuple([item if isinstance(item, slice) else copied(item) for item in advanced])
+    return tuple([item if isinstance(item, slice) else copy(item) for item in advanced])
 
 
 class Rows:
@@ -383,7 +383,7 @@ def assignable(tensor: Tensor, value: Any) -> Any:
         return value._tensor
     kind = from_numpy_dtype(tensor._array.dtype)
     if isinstance(value, (bool, int, float, complex, numpy.number, numpy.bool)):
-        return _converted(value.item() if isinstance(value, numpy.generic) else value, kind)
+        return _convert(value.item() if isinstance(value, numpy.generic) else value, kind)
     if isinstance(value, (numpy.ndarray, list, tuple)):
         return new_tensor(array_from_data(value, kind, unwrap=_array_in))
     raise TypeError(f"can't assign a {type(value).__name__} to a adjoint.{kind.long_name}Tensor")
@@ -392,7 +392,7 @@ def assignable(tensor: Tensor, value: Any) -> Any:
 _PYTHON_TYPES = {"f": float, "c": complex, "i": int, "u": int, "b": bool}
 
 
-def _converted(value: Any, kind: Any) -> Any:
+def _convert(value: Any, kind: Any) -> Any:
     """A number converted to the tensor's dtype.
 
     Raises RuntimeError if the dtype cannot represent it, ValueError for an integer that no dtype holds.
@@ -429,7 +429,7 @@ def _filling(target: Tensor, indices: tuple[Any, ...], value: Any) -> Any:
     return ops.cast(value, from_numpy_dtype(target._array.dtype))
 
 
-def _fitted(value: Any, target: Any) -> Tensor:
+def _fit(value: Any, target: Any) -> Tensor:
     """A value with the target's type. Raises RuntimeError, as expand() does, if it cannot be broadcast to it."""
     value = _without_ones(value, target.ndim)
     if value._array.dtype != target.dtype:
@@ -471,7 +471,7 @@ def _index_arrays(indices: Any) -> tuple[Any, ...]:
     for i, item in enumerate(indices):
         require_member(0, i, item, (TensorBase, numpy.ndarray))
         array = item._array if isinstance(item, TensorBase) else item
-        arrays.append(_check_kind(copied(array)))
+        arrays.append(_check_kind(copy(array)))
     return tuple(arrays)
 
 

@@ -13,7 +13,7 @@ from adjoint.arrays.libraries.numpy_namespace import repeat
 from adjoint.arrays.shapes import check_size, normalize_dim
 from adjoint.core.graph import TensorBase, new_tensor
 from adjoint.functions.arguments import as_tuple, in_common_dtype, require_member, takes_axis
-from adjoint.functions.composite import alias_text, composite, described, ops, takes_out
+from adjoint.functions.composite import alias_text, composite, describe, ops, takes_out
 from adjoint.functions.shape import with_one_axis, with_three_axes, with_two_axes
 from adjoint.runtime.once import warn_once
 
@@ -52,14 +52,14 @@ def _fit_empty(tensors: Sequence[Tensor], dim: int) -> Sequence[Tensor]:
 
 @composite(method=False)
 @takes_axis
-@described(alias_text("cat"))
+@describe(alias_text("cat"))
 def concat(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor:
     return cat(tensors, dim, out=out)
 
 
 @composite(method=False)
 @takes_axis
-@described(alias_text("cat"))
+@describe(alias_text("cat"))
 def concatenate(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor:
     return cat(tensors, dim, out=out)
 

@@ -833,16 +833,16 @@ def matrix_norm(
         summed, reduction = _BY_SUMS[ord]
         summed_axis, other = ((rows, columns), (columns, rows))[summed]
         sums = ops.sum(ops.abs(A), (summed_axis,), True)
-        result = _reduced(sums, reduction, other)
+        result = _reduce(sums, reduction, other)
     else:
         matrices = ops.permute(A, (*[i for i in range(A.ndim) if i not in (rows, columns)], rows, columns))
-        values = _reduced(svdvals(matrices), _BY_SINGULAR_VALUES[ord], A.ndim - 2)
+        values = _reduce(svdvals(matrices), _BY_SINGULAR_VALUES[ord], A.ndim - 2)
         result = ops.reshape(values, tuple([1 if i in (rows, columns) else n for i, n in enumerate(A.shape)]))
     batch = [n for i, n in enumerate(A.shape) if i not in (rows, columns)]
     return separate(result if keepdim else ops.reshape(result, tuple(batch)))
 
 
-def _reduced(values: Tensor, reduction: str, axis: int) -> Tensor:
+def _reduce(values: Tensor, reduction: str, axis: int) -> Tensor:
     """Reduce one axis to size 1. The largest of no values is the constant 0."""
     if reduction == "amax" and not values.shape[axis]:
         return ops.sum(values.detach(), (axis,), True)

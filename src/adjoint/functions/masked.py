@@ -31,7 +31,7 @@ def _mask_of(input: Tensor, mask: Any) -> Tensor | None:
     return ops.expand(mask if kind_of(mask._array) == "b" else mask != 0, tuple(input.shape))
 
 
-def _filled(input: Tensor, mask: Tensor | None, identity: float) -> Tensor:
+def _fill(input: Tensor, mask: Tensor | None, identity: float) -> Tensor:
     if mask is None:
         return input
     return ops.where(mask, input, identity if input.dtype.category else bool(identity))
@@ -128,7 +128,7 @@ def _reduction(
     ) -> Tensor:
         kind = result_type(input.dtype) if dtype is None else as_dtype(dtype)
         picks = _mask_of(input, mask)
-        filled = input if picks is None else _filled(input, picks, identity(input.dtype))
+        filled = input if picks is None else _fill(input, picks, identity(input.dtype))
         if cast_before:
             filled = _of_type(filled, kind)
         return _of_type(reduce(filled, _dims_of(dim, input.ndim), bool(keepdim)), kind)
@@ -191,7 +191,7 @@ def _arg_reduction(name: str, identity: Callable[[str, dtype], float], example: 
         mask: Tensor | None = None,
     ) -> Tensor:
         picks = _mask_of(input, mask)
-        filled = input if picks is None else _filled(input, picks, identity(name, input.dtype))
+        filled = input if picks is None else _fill(input, picks, identity(name, input.dtype))
         kind = input.dtype if dtype is None else as_dtype(dtype)
         return _of_type(operation(filled, dim, bool(keepdim)), kind)
 
@@ -210,7 +210,7 @@ def _running(name: str, identity: float, text: str, example: str) -> Callable[..
         kind = input.dtype if dtype is None else as_dtype(dtype)
         if kind.category == 0 and input.ndim and input.numel():
             raise NotImplementedError(f"\"{name}_out_cpu\" not implemented for 'Bool'")
-        filled = _of_type(_filled(input, _mask_of(input, mask), identity), kind)
+        filled = _of_type(_fill(input, _mask_of(input, mask), identity), kind)
         return _of_type(operation(filled, _axis_of(dim, input.ndim)), kind)
 
     return _public(running, name, text, example)
@@ -222,34 +222,34 @@ cumprod = _running(
 )
 
 
-def _normalized(
+def _normalize(
     name: str,
     function: Callable[[Tensor, int], Tensor],
     identity: Callable[[str, dtype], float],
     text: str,
     output: str,
 ) -> Callable[..., Any]:
-    def normalized(input: Tensor, dim: int, *, dtype: dtype | None = None, mask: Tensor | None = None) -> Tensor:
+    def normalize(input: Tensor, dim: int, *, dtype: dtype | None = None, mask: Tensor | None = None) -> Tensor:
         picks = _mask_of(input, mask)
-        filled = input if picks is None else _filled(input, picks, identity(name, input.dtype))
+        filled = input if picks is None else _fill(input, picks, identity(name, input.dtype))
         kind = input.dtype if dtype is None else as_dtype(dtype)
         return function(_of_type(filled, kind), _axis_of(dim, input.ndim))
 
-    return _public(normalized, name, text, f"{name}(x, 1, {_picks})\n    {output}")
+    return _public(normalize, name, text, f"{name}(x, 1, {_picks})\n    {output}")
 
 
 _ALONG = "along an axis, over the elements that the mask picks; {} for the others, NaN where it picks none."
-softmax = _normalized(
+softmax = _normalize(
     "softmax", ops.softmax, _least, f"softmax {_ALONG.format(0)}", "tensor([[0.1192, 0.0000, 0.8808]])"
 )
-log_softmax = _normalized(
+log_softmax = _normalize(
     "log_softmax",
     ops.log_softmax,
     _least,
     f"log_softmax {_ALONG.format('-inf')}",
     "tensor([[-2.1269,    -inf, -0.1269]])",
 )
-softmin = _normalized(
+softmin = _normalize(
     "softmin",
     lambda x, dim: ops.softmax(-x, dim),
     _largest,
@@ -285,7 +285,7 @@ def mean(
             f"Got: {kind}"
         )
     picks, dims = _mask_of(input, mask), _dims_of(dim, input.ndim)
-    total = ops.sum(_of_type(_filled(input, picks, 0), kind), dims, bool(keepdim))
+    total = ops.sum(_of_type(_fill(input, picks, 0), kind), dims, bool(keepdim))
     return _of_type(total / _count(input, picks, dims, bool(keepdim)), kind)
 
 
@@ -304,10 +304,10 @@ def median(
     """
     axis, picks = _axis_of(dim, input.ndim), _mask_of(input, mask)
     if input.is_floating_point() or input.is_complex():
-        return ops.nanmedian(_filled(input, picks, math.nan), axis, keepdim)[0]
+        return ops.nanmedian(_fill(input, picks, math.nan), axis, keepdim)[0]
     if picks is not None and not bool(_count(input, picks, (axis,), False).all()):
         raise ValueError("masked median expects no fully masked out rows if dtype is not floating point")
-    medians = ops.nanmedian(_filled(ops.cast(input, float64), picks, math.nan), axis, keepdim)[0]
+    medians = ops.nanmedian(_fill(ops.cast(input, float64), picks, math.nan), axis, keepdim)[0]
     return _of_type(medians, input.dtype if dtype is None else as_dtype(dtype))
 
 
@@ -332,9 +332,9 @@ def _variance(
     x = input if input.dtype.category > 1 else ops.cast(input, kind if kind.category > 1 else float32)
     dims = _dims_of(dim, input.ndim)
     number = _count(input, picks, dims, True)
-    center = ops.sum(_filled(x, picks, 0), dims, True) / number
+    center = ops.sum(_fill(x, picks, 0), dims, True) / number
     # without picked elements there is no mean: the result is NaN, and, as in torch, so is its gradient
-    away = _filled(x - center, picks if picks is None else picks | (number == 0), 0)
+    away = _fill(x - center, picks if picks is None else picks | (number == 0), 0)
     squares = ops.real(away * ops.conj(away)) if x.is_complex() else away * away
     freedom = ops.clamp(_count(input, picks, dims, keepdim) - taken_off, 0)
     return ops.sum(squares, dims, keepdim) / freedom
@@ -415,7 +415,7 @@ def norm(
     >>> adjoint.masked.norm(adjoint.tensor([3.0, 4.0, 9.0]), mask=adjoint.tensor([True, True, False]))
     tensor(5.)
     """
-    filled = _filled(input, _mask_of(input, mask), math.inf if ord == -math.inf else 0)
+    filled = _fill(input, _mask_of(input, mask), math.inf if ord == -math.inf else 0)
     of_vector = COMPOSITES["linalg", "vector_norm"].function
     return of_vector(filled, ord, _dims_of(dim, input.ndim), bool(keepdim), dtype=dtype)
 
@@ -432,7 +432,7 @@ def normalize(
     tensor([0.6000, 0.8000, 0.0000])
     """
     length = norm(input, ord, dim, keepdim=True, dtype=dtype, mask=mask)
-    filled = _filled(input, _mask_of(input, mask), 0)
+    filled = _fill(input, _mask_of(input, mask), 0)
     return filled / ops.maximum(length, ops.full_like(length.detach(), eps))
 
 
@@ -459,7 +459,7 @@ def logaddexp(
     filled = []
     for tensor, mask in ((input, input_mask), (other, other_mask)):
         picks = _mask_of(tensor, mask)
-        filled.append(tensor if picks is None else _filled(tensor, picks, _least("logaddexp", tensor.dtype)))
+        filled.append(tensor if picks is None else _fill(tensor, picks, _least("logaddexp", tensor.dtype)))
     if input.dtype.category < 2 and other.dtype.category < 2:
         raise NotImplementedError(f"\"logaddexp_cpu\" not implemented for '{input.dtype.long_name}'")
     return _of_type(ops.logaddexp(*filled), input.dtype if dtype is None else as_dtype(dtype))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from adjoint.arrays.kernels.axis_maps import AxisMap
 from adjoint.arrays.namespace import first_outside, underlying
 from adjoint.functions.arguments import SIZES, Sizes, hashable
-from adjoint.functions.composite import as_tensor, described, in_functional, ops, public, separate
+from adjoint.functions.composite import as_tensor, describe, in_functional, ops, public, separate
 from adjoint.functions.pooling_windows import (
     CEIL,
     RAISES,
@@ -90,7 +90,7 @@ def _values_and_indices(
 
 
 @in_functional
-@described(
+@describe(
     _MAX_POOL,
     windows=WINDOWS.format(sizes=SIZES[1]),
     ceil=CEIL,
@@ -135,7 +135,7 @@ def max_pool1d_with_indices(
 
 
 @in_functional
-@described(
+@describe(
     _MAX_POOL,
     windows=WINDOWS.format(sizes=SIZES[2]),
     ceil=CEIL,
@@ -180,7 +180,7 @@ def max_pool2d_with_indices(
 
 
 @in_functional
-@described(
+@describe(
     _MAX_POOL,
     windows=WINDOWS.format(sizes=SIZES[3]),
     ceil=CEIL,
@@ -295,7 +295,7 @@ def _unpool(
 
 
 @in_functional
-@described(_UNPOOL, n=1, sizes=SIZES[1])
+@describe(_UNPOOL, n=1, sizes=SIZES[1])
 def max_unpool1d(
     input: Tensor,
     indices: Tensor,
@@ -308,7 +308,7 @@ def max_unpool1d(
 
 
 @in_functional
-@described(_UNPOOL, n=2, sizes=SIZES[2])
+@describe(_UNPOOL, n=2, sizes=SIZES[2])
 def max_unpool2d(
     input: Tensor,
     indices: Tensor,
@@ -321,7 +321,7 @@ def max_unpool2d(
 
 
 @in_functional
-@described(_UNPOOL, n=3, sizes=SIZES[3])
+@describe(_UNPOOL, n=3, sizes=SIZES[3])
 def max_unpool3d(
     input: Tensor,
     indices: Tensor,

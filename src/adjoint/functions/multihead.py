@@ -69,7 +69,7 @@ def _check_sizes(query: Tensor, key: Tensor, value: Tensor, embed_dim: int, num_
 # parts ----------------------------------------------------------------------------------------------------------------
 
 
-def _projected(
+def _project(
     inputs: tuple[Tensor, Tensor, Tensor],
     packed: Tensor | None,
     bias: Tensor | None,
@@ -106,7 +106,7 @@ def _longer(mask: Tensor | None) -> Tensor | None:
     return None if mask is None else ops.constant_pad_nd(mask, (0, 1))
 
 
-def _merged(attn_mask: Tensor | None, padding: Tensor | None, num_heads: int) -> Tensor | None:
+def _merge(attn_mask: Tensor | None, padding: Tensor | None, num_heads: int) -> Tensor | None:
     """The sum of both masks, of shape (N * heads or 1, L or 1, S)."""
     if padding is None:
         return attn_mask
@@ -215,7 +215,7 @@ def multi_head_attention_forward(
     rows = samples * num_heads
     mask = _checked_mask(mask, rows, targets, key.shape[0])
     separate = (q_proj_weight, k_proj_weight, v_proj_weight) if use_separate_proj_weight else None
-    q, k, v = _projected((query, key, value), in_proj_weight, in_proj_bias, separate)
+    q, k, v = _project((query, key, value), in_proj_weight, in_proj_bias, separate)
     if bias_k is not None and bias_v is not None:
         assert static_k is None, "bias cannot be added to static key."
         assert static_v is None, "bias cannot be added to static value."
@@ -234,7 +234,7 @@ def multi_head_attention_forward(
         for axis, size in enumerate((samples, k.shape[1])):
             padding_size = padding.shape[axis]
             assert padding_size == size, f"Expected key_padded_mask.shape[{axis}] to be {size}, but got {padding_size}"
-    mask = _merged(mask, padding, num_heads)
+    mask = _merge(mask, padding, num_heads)
     share = dropout_p if training else 0.0
     if need_weights:
         scores = ops.matmul(q * (1 / math.sqrt(head)), k.mT)

@@ -32,7 +32,7 @@ def special_methods() -> dict[str, Callable[..., Any]]:
         for name, special in table.items():
             methods[special] = with_name(make_operator(operations[name]), special, f"As {name}().")
     for name, special in _REFLECTED_SHIFTS.items():
-        operator = _reflected(operations[name])
+        operator = _reflect(operations[name])
         methods[special] = with_name(operator, special, f"As {name}(), of the operands exchanged.")
     for name, special in _IN_PLACE.items():
         methods[special] = with_name(_inplace_operator(getattr(Tensor, name)), special, f"As {name}().")
@@ -41,7 +41,7 @@ def special_methods() -> dict[str, Callable[..., Any]]:
     return methods
 
 
-def _reflected(operation: Callable[..., Any]) -> Callable[..., Any]:
+def _reflect(operation: Callable[..., Any]) -> Callable[..., Any]:
     """A method for an operator with the tensor on the right."""
 
     def operator(self: Tensor, other: object) -> Any:

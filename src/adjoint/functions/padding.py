@@ -102,7 +102,7 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
             f"{2 * n} and input of dimension {input.ndim}"
         )
     if mode == "constant":
-        return _padded(input, numbers, 0 if value is None else value)
+        return _pad(input, numbers, 0 if value is None else value)
     if value is not None and value != 0:
         raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
     if mode not in ("reflect", "replicate", "circular"):
@@ -135,10 +135,10 @@ def constant_pad_nd(input: Tensor, pad: Sequence[int], value: float = 0) -> Tens
     >>> adjoint.constant_pad_nd(adjoint.tensor([1, 2]), (1, 2), 7)
     tensor([7, 1, 2, 7, 7])
     """
-    return _padded(input, _margins("constant_pad_nd", pad), value)
+    return _pad(input, _margins("constant_pad_nd", pad), value)
 
 
-def _padded(input: Tensor, numbers: Sizes, value: Any) -> Tensor:
+def _pad(input: Tensor, numbers: Sizes, value: Any) -> Tensor:
     check_fits(input, value)
     shape = input._array.shape
     if len(numbers) % 2:

@@ -26,7 +26,7 @@ from adjoint.functions.arguments import real_number
 from adjoint.functions.composite import composite, into
 from adjoint.functions.underived import without_derivative
 from adjoint.rules.special import real_only
-from adjoint.tensor.creation import _SAME_OF_BATCH, _differing, _random_array, _wrapped
+from adjoint.tensor.creation import _SAME_OF_BATCH, _differing, _random_array, _wrap
 from adjoint.tensor.memory.pinning import pinnable
 from adjoint.tensor.older.stochastic import bernoulli_score, multinomial_score, normal_score, remember
 
@@ -386,7 +386,7 @@ def normal(
         kind = get_default_dtype() if dtype is None else as_dtype(dtype, "normal")
         shape = check_shape("normal", (size,), position=3, allow_int=False)
         sample = _random_array(draws.normal, generator, shape, kind.numpy, mean, std)
-        return _into_out("normal", _wrapped(sample, requires_grad, "normal", device), out)
+        return _into_out("normal", _wrap(sample, requires_grad, "normal", device), out)
     if not isinstance(std, TensorBase) and not std >= 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
     model = tensors[0]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from adjoint.arrays.size import type_name
 from adjoint.functions.activations import dropout as zeroed
 from adjoint.functions.arguments import require_tensor
-from adjoint.functions.composite import composite, described, ops, separate
+from adjoint.functions.composite import composite, describe, ops, separate
 from adjoint.functions.contract import linear
 from adjoint.runtime.caches import cached
 from adjoint.tensor import creation
@@ -104,7 +104,7 @@ NETWORKS = {
 # all layers -----------------------------------------------------------------------------------------------------------
 
 
-def _grouped(params: Sequence[Tensor], has_biases: bool, projected: bool, n_groups: int) -> list[Weights]:
+def _group(params: Sequence[Tensor], has_biases: bool, projected: bool, n_groups: int) -> list[Weights]:
     """The parameters of each layer and direction."""
     n = 2 + 2 * bool(has_biases) + projected
     if len(params) < n * n_groups:
@@ -144,7 +144,7 @@ def _check_packed(data: Tensor, sizes: tuple[int, ...]) -> None:
         )
 
 
-def _dropped(input: Tensor, p: float) -> Tensor:
+def _drop(input: Tensor, p: float) -> Tensor:
     if not 0 <= p <= 1:
         raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p}")
     return zeroed(input, p)
@@ -165,12 +165,12 @@ def _network(
     """The states of the last layer in rows, as the input lies, and the last states of all layers."""
     ways = (False, True) if bidirectional else (False,)
     projected = len(states) == 2 and states[0].shape[-1] != states[1].shape[-1]
-    groups = _grouped(params, has_biases, projected, num_layers * len(ways))
+    groups = _group(params, has_biases, projected, num_layers * len(ways))
     _check_states(states, groups, network.gates, sequences.batch)
     last: list[State] = []
     for layer in range(num_layers):
         if layer and train and dropout:
-            input = _dropped(input, dropout)
+            input = _drop(input, dropout)
         outputs = []
         for reverse in ways:
             k = len(last)
@@ -230,7 +230,7 @@ def _check_input(function: str, input: Tensor, rank: int) -> None:
         raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
 
 
-def _packed(function: str, input: Tensor, batch_sizes: Tensor, hx: Any, params: Any, *options: Any) -> Any:
+def _pack(function: str, input: Tensor, batch_sizes: Tensor, hx: Any, params: Any, *options: Any) -> Any:
     _check_input(function, input, 2)
     require_tensor(function, "batch_sizes", 1, batch_sizes)
     sizes = tuple(batch_sizes.tolist())
@@ -242,7 +242,7 @@ def _packed(function: str, input: Tensor, batch_sizes: Tensor, hx: Any, params: 
 def _recurrent(function: str, input: Tensor, hx: Any, params: Any, has_biases: Any, *options: Any) -> Any:
     """The outputs and the last states; for packed sequences the arguments stand one place further from `hx` on."""
     if isinstance(has_biases, (tuple, list)):
-        return _packed(function, input, hx, params, has_biases, *options)
+        return _pack(function, input, hx, params, has_biases, *options)
     batch_first, options = options[-1], (has_biases, *options[:-1])
     _check_input(function, input, 3)
     network, input = NETWORKS[function], input.transpose(0, 1) if batch_first else input
@@ -254,7 +254,7 @@ def _recurrent(function: str, input: Tensor, hx: Any, params: Any, has_biases: A
 
 
 @composite(method=False)
-@described(
+@describe(
     _DOC,
     name="rnn_tanh",
     summary="Elman's recurrent network with tanh",
@@ -279,7 +279,7 @@ def rnn_tanh(
 
 
 @composite(method=False)
-@described(
+@describe(
     _DOC,
     name="rnn_relu",
     summary="Elman's recurrent network with relu",
@@ -304,7 +304,7 @@ def rnn_relu(
 
 
 @composite(method=False)
-@described(
+@describe(
     _DOC,
     name="gru",
     summary="Gated recurrent units",
@@ -329,7 +329,7 @@ def gru(
 
 
 @composite(method=False)
-@described(
+@describe(
     _DOC,
     name="lstm",
     summary="Long short-term memories",

@@ -12,7 +12,7 @@ from adjoint.arrays.namespace import is_array
 from adjoint.arrays.shapes import normalize_dim
 from adjoint.core.graph import TensorBase
 from adjoint.core.recorded import operations
-from adjoint.functions.composite import COMPOSITES, as_number, composite, described, in_place_text, ops, torch_call
+from adjoint.functions.composite import COMPOSITES, as_number, composite, describe, in_place_text, ops, torch_call
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
@@ -186,13 +186,13 @@ def _cumulate_in_place(function: str, operation: Any, input: Tensor, dim: int, d
 
 
 @composite(namespace=None)
-@described(in_place_text("cumsum()"))
+@describe(in_place_text("cumsum()"))
 def cumsum_(input: Tensor, dim: int, *, dtype: dtype | None = None) -> Tensor:
     return _cumulate_in_place("cumsum_", operations["cumsum"], input, dim, dtype)
 
 
 @composite(namespace=None)
-@described(in_place_text("cumprod()"))
+@describe(in_place_text("cumprod()"))
 def cumprod_(input: Tensor, dim: int, *, dtype: dtype | None = None) -> Tensor:
     return _cumulate_in_place("cumprod_", operations["cumprod"], input, dim, dtype)
 
@@ -232,7 +232,7 @@ _SPREAD = """{text}
 
 @composite()
 @torch_call()
-@described(
+@describe(
     _SPREAD,
     name="var",
     text="The variance over axes: the sum of squared distances from the mean over (count - correction).",
@@ -251,7 +251,7 @@ def var(
 
 @composite()
 @torch_call()
-@described(
+@describe(
     _SPREAD,
     name="std",
     text="The standard deviation over axes, the square root of the variance; its gradient is 0 where it is 0.",
@@ -270,7 +270,7 @@ def std(
 
 @composite(method=False)
 @torch_call()
-@described(
+@describe(
     _SPREAD,
     name="var_mean",
     text="The variance and the mean over axes; see var().",
@@ -289,7 +289,7 @@ def var_mean(
 
 @composite(method=False)
 @torch_call()
-@described(
+@describe(
     _SPREAD,
     name="std_mean",
     text="The standard deviation and the mean over axes; see std().",
@@ -324,7 +324,7 @@ _EXTREMUM = """The {name}imum of all elements, along an axis (with its index), o
 
 @composite()
 @torch_call()
-@described(_EXTREMUM, name="max", output="[1, 1]")
+@describe(_EXTREMUM, name="max", output="[1, 1]")
 def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
     if dim is not None and (isinstance(dim, TensorBase) or is_array(dim)):
         dim, other = None, dim
@@ -335,7 +335,7 @@ def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = N
 
 @composite()
 @torch_call()
-@described(_EXTREMUM, name="min", output="[0, 0]")
+@describe(_EXTREMUM, name="min", output="[0, 0]")
 def min(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
     if dim is not None and (isinstance(dim, TensorBase) or is_array(dim)):
         dim, other = None, dim

@@ -17,7 +17,7 @@ from adjoint.arrays.size import type_name
 from adjoint.core.graph import new_tensor
 from adjoint.functions.adaptive_pooling import adaptive_average
 from adjoint.functions.arguments import Sizes, ints
-from adjoint.functions.composite import composite, described, functional, ops, separate
+from adjoint.functions.composite import composite, describe, functional, ops, separate
 from adjoint.functions.contract import as_tensor
 from adjoint.rules.contract import listed
 from adjoint.rules.interpolation import Origin
@@ -368,10 +368,10 @@ def grid_sample(
         )
     if align_corners is None:
         _corners_unsaid()
-    return _sampled(input, grid, mode, padding_mode, bool(align_corners))
+    return _sample(input, grid, mode, padding_mode, bool(align_corners))
 
 
-def _sampled(input: Tensor, grid: Tensor, mode: str, padding_mode: str, align_corners: bool) -> Tensor:
+def _sample(input: Tensor, grid: Tensor, mode: str, padding_mode: str, align_corners: bool) -> Tensor:
     input, grid = as_tensor("grid_sample", "input", 1, input), as_tensor("grid_sample", "grid", 2, grid)
     _check_grid(input, grid, mode)
     batch, channels, *image = input._array.shape
@@ -396,11 +396,11 @@ _GRID_SAMPLER = """As nn.functional.grid_sample(), with modes by their numbers i
 def _grid_sampler(
     input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> Tensor:
-    return _sampled(input, grid, MODES[interpolation_mode], PADDINGS[padding_mode], align_corners)
+    return _sample(input, grid, MODES[interpolation_mode], PADDINGS[padding_mode], align_corners)
 
 
 @composite(method=False)
-@described(_GRID_SAMPLER)
+@describe(_GRID_SAMPLER)
 def grid_sampler(
     input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> Tensor:
@@ -408,7 +408,7 @@ def grid_sampler(
 
 
 @composite(method=False)
-@described(_GRID_SAMPLER)
+@describe(_GRID_SAMPLER)
 def grid_sampler_2d(
     input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> Tensor:
@@ -416,7 +416,7 @@ def grid_sampler_2d(
 
 
 @composite(method=False)
-@described(_GRID_SAMPLER)
+@describe(_GRID_SAMPLER)
 def grid_sampler_3d(
     input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> Tensor:

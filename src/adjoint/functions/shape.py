@@ -184,10 +184,10 @@ def permute(input: Tensor, *args: Any, dims: Sequence[int] | None = None) -> Ten
     >>> adjoint.zeros(2, 3, 4).permute(2, 0, 1).shape
     adjoint.Size([4, 2, 3])
     """
-    return _permuted(input, as_tuple(args) if dims is None else tuple(dims))
+    return _permute(input, as_tuple(args) if dims is None else tuple(dims))
 
 
-def _permuted(input: Tensor, dims: tuple[int, ...]) -> Tensor:
+def _permute(input: Tensor, dims: tuple[int, ...]) -> Tensor:
     ndim = input._array.ndim
     if len(dims) != ndim:
         raise RuntimeError(

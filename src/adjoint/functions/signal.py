@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 # margins and windows --------------------------------------------------------------------------------------------------
 
 
-def _padded(x: Tensor, n: int, mode: str) -> Tensor:
+def _pad(x: Tensor, n: int, mode: str) -> Tensor:
     """A signal, or a batch of them, with n elements more on both ends."""
     extra = max(3 - x.ndim, 0)
     return pad(x[(None,) * extra], (n, n), mode)[(0,) * extra]
 
 
-def _centered(window: Tensor, n_fft: int) -> Tensor:
+def _center(window: Tensor, n_fft: int) -> Tensor:
     """The window in the middle of n_fft places, zeros around it."""
     more = n_fft - window.shape[0]
     return pad(window, (more // 2, more - more // 2)) if more else window
@@ -94,7 +94,7 @@ def stft(
     if center and align_to_window is not None:
         raise RuntimeError("stft align_to_window should only be set when center = false")
     if center:
-        input = _padded(input, n_fft // 2, pad_mode)
+        input = _pad(input, n_fft // 2, pad_mode)
 
     def refuse(expected: str) -> NoReturn:
         raise RuntimeError(
@@ -116,7 +116,7 @@ def stft(
     if window is not None and tuple(window.shape) != (size,):
         refuse(f"a 1D window tensor of size equal to win_length={size}, but got window with size {list(window.shape)}")
     if align_to_window:
-        input = _padded(input, (n_fft - size) // 2, "constant")
+        input = _pad(input, (n_fft - size) // 2, "constant")
     if onesided is None:
         onesided = not complex_numbers
     if onesided and complex_numbers:
@@ -125,7 +125,7 @@ def stft(
     if window is None and size < n_fft:
         window = ops.ones_like(input[(0,) * (input.ndim - 1)][:size]).detach()
     if window is not None:
-        pieces = pieces * _centered(window, n_fft)
+        pieces = pieces * _center(window, n_fft)
     axis, norm = (pieces.ndim - 1,), "ortho" if normalized else "backward"
     spectra = ops.fft_r2c(pieces, axis, norm) if onesided else ops.fft_c2c(pieces, axis, norm, False)
     spectra = separate(ops.transpose(spectra, -2, -1))
@@ -195,7 +195,7 @@ def istft(
         pieces = ops.fft_c2r(spectra[..., : n_fft // 2 + 1], axis, norm, n_fft)
     if window is None:
         window = ops.ones_like(pieces[(0,) * (pieces.ndim - 1)][:size]).detach()
-    window = _centered(window, n_fft)
+    window = _center(window, n_fft)
     whole = n_fft + hop * (spectra.shape[-2] - 1)
     start = n_fft // 2 if center else 0
     stop = whole - start if length is None else start + length

@@ -16,7 +16,7 @@ from adjoint.arrays.dtypes import as_dtype, float32, float64, get_default_dtype
 from adjoint.core.graph import TensorBase
 from adjoint.functions.composite import composite
 from adjoint.functions.window_functions import bartlett_at, cosines, kaiser_at
-from adjoint.tensor.creation import _wrapped
+from adjoint.tensor.creation import _wrap
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
@@ -37,7 +37,7 @@ tensor({output})
 """
 
 
-def _documented(example: str, output: str, more: str = "") -> Callable[[F], F]:
+def _document(example: str, output: str, more: str = "") -> Callable[[F], F]:
     """The parts of a docstring that all windows share, and an example of one."""
 
     def declare(window: F) -> F:
@@ -69,10 +69,10 @@ def _window(
     if kind not in (float32, float64):
         raise ValueError(f"{function} expects float32 or float64 dtypes, got: {kind}")
     values = weights(numpy.arange(M), M - 1 if sym else M) if M > 1 else numpy.full(M, alone)
-    return _wrapped(values.astype(kind.numpy), requires_grad, function, device)
+    return _wrap(values.astype(kind.numpy), requires_grad, function, device)
 
 
-def _placed(weights: Callable[[Any], Any]) -> Callable[[Any, int], Any]:
+def _by_position(weights: Callable[[Any], Any]) -> Callable[[Any, int], Any]:
     # of places from 0 to 1
     return lambda k, last: weights(k / last)
 
@@ -82,15 +82,15 @@ def _positive(what: str, value: float) -> None:
         raise ValueError(f"{what} must be positive, got: {value} instead.")
 
 
-@_documented("bartlett(5)", "[0.0000, 0.5000, 1.0000, 0.5000, 0.0000]")
+@_document("bartlett(5)", "[0.0000, 0.5000, 1.0000, 0.5000, 0.0000]")
 def bartlett(
     M: int, *, sym: bool = True, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
     """The Bartlett window, a triangle: 1 - abs(2 k / N - 1) for k = 0 .. M - 1."""
-    return _window("bartlett", M, sym, _placed(bartlett_at), dtype, device, requires_grad)
+    return _window("bartlett", M, sym, _by_position(bartlett_at), dtype, device, requires_grad)
 
 
-@_documented("cosine(4)", "[0.3827, 0.9239, 0.9239, 0.3827]")
+@_document("cosine(4)", "[0.3827, 0.9239, 0.9239, 0.3827]")
 def cosine(
     M: int, *, sym: bool = True, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
@@ -100,7 +100,7 @@ def cosine(
     )
 
 
-@_documented("exponential(3)", "[0.3679, 1.0000, 0.3679]", ", a tau below 0, a center of a symmetric window")
+@_document("exponential(3)", "[0.3679, 1.0000, 0.3679]", ", a tau below 0, a center of a symmetric window")
 def exponential(
     M: int,
     *,
@@ -128,7 +128,7 @@ def exponential(
     )
 
 
-@_documented("gaussian(3)", "[0.6065, 1.0000, 0.6065]", ", a standard deviation that is not positive")
+@_document("gaussian(3)", "[0.6065, 1.0000, 0.6065]", ", a standard deviation that is not positive")
 def gaussian(
     M: int,
     *,
@@ -146,7 +146,7 @@ def gaussian(
     )
 
 
-@_documented("kaiser(3, beta=2.0)", "[0.4387, 1.0000, 0.4387]", ", a negative beta")
+@_document("kaiser(3, beta=2.0)", "[0.4387, 1.0000, 0.4387]", ", a negative beta")
 def kaiser(
     M: int,
     *,
@@ -160,10 +160,10 @@ def kaiser(
     """i0(beta sqrt(1 - (2 k / N - 1)^2)) / i0(beta) for k = 0 .. M - 1, i0 the modified Bessel function."""
     if beta < 0:
         raise ValueError(f"beta must be non-negative, got: {beta} instead.")
-    return _window("kaiser", M, sym, _placed(kaiser_at(float(beta))), dtype, device, requires_grad)
+    return _window("kaiser", M, sym, _by_position(kaiser_at(float(beta))), dtype, device, requires_grad)
 
 
-@_documented("general_cosine(3, a=[0.5, 0.3])", "[0.2000, 0.8000, 0.2000]", ", no coefficients")
+@_document("general_cosine(3, a=[0.5, 0.3])", "[0.2000, 0.8000, 0.2000]", ", no coefficients")
 def general_cosine(
     M: int,
     *,
@@ -184,10 +184,10 @@ def general_cosine(
             raise ValueError("Coefficients cannot be empty")
         return cosines(*factors)(position)
 
-    return _window("general_cosine", M, sym, _placed(weights), dtype, device, requires_grad)
+    return _window("general_cosine", M, sym, _by_position(weights), dtype, device, requires_grad)
 
 
-@_documented("general_hamming(3, alpha=0.6)", "[0.2000, 1.0000, 0.2000]")
+@_document("general_hamming(3, alpha=0.6)", "[0.2000, 1.0000, 0.2000]")
 def general_hamming(
     M: int,
     *,
@@ -204,7 +204,7 @@ def general_hamming(
     )
 
 
-@_documented("hann(3)", "[0., 1., 0.]")
+@_document("hann(3)", "[0., 1., 0.]")
 def hann(
     M: int, *, sym: bool = True, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
@@ -214,7 +214,7 @@ def hann(
     )
 
 
-@_documented("hamming(3)", "[0.0800, 1.0000, 0.0800]")
+@_document("hamming(3)", "[0.0800, 1.0000, 0.0800]")
 def hamming(
     M: int, *, sym: bool = True, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
@@ -224,7 +224,7 @@ def hamming(
     )
 
 
-@_documented("blackman(5)[1:4]", "[0.3400, 1.0000, 0.3400]")
+@_document("blackman(5)[1:4]", "[0.3400, 1.0000, 0.3400]")
 def blackman(
     M: int, *, sym: bool = True, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
@@ -234,7 +234,7 @@ def blackman(
     )
 
 
-@_documented("nuttall(5)", "[3.6280e-04, 2.2698e-01, 1.0000e+00, 2.2698e-01, 3.6280e-04]")
+@_document("nuttall(5)", "[3.6280e-04, 2.2698e-01, 1.0000e+00, 2.2698e-01, 3.6280e-04]")
 def nuttall(
     M: int, *, sym: bool = True, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:

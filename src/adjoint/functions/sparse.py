@@ -66,7 +66,7 @@ def _as_values(values: Any, dtype: Any, device: Any) -> Tensor:
     return tensor if dtype is None else tensor.to(dtype)
 
 
-def _finished(values: Tensor, pattern: SparsePattern, requires_grad: bool) -> Tensor:
+def _finish(values: Tensor, pattern: SparsePattern, requires_grad: bool) -> Tensor:
     """The sparse tensor, as a leaf if it must require a gradient."""
     if not requires_grad:
         result = of_values(values, pattern)
@@ -133,7 +133,7 @@ def sparse_coo_tensor(
     if values is None:
         shape = check_shape("sparse_coo_tensor", (tuple(size),))
         places, kind = numpy.zeros((len(shape), 0), numpy.int64), _as_values([], dtype, device)
-        return _finished(kind, SparsePattern(sparse_coo, shape, (places,), is_coalesced=True), requires_grad)
+        return _finish(kind, SparsePattern(sparse_coo, shape, (places,), is_coalesced=True), requires_grad)
     raw, entries = _whole_numbers(indices), _as_values(values, dtype, device)
     raw = raw[None] if raw.ndim == 1 else raw
     dense = tuple(entries.shape[1:])
@@ -164,7 +164,7 @@ def sparse_coo_tensor(
         if pattern.groups[1] is not None:
             raise RuntimeError("cannot set is_coalesced to true if indices correspond to uncoalesced COO tensor")
         pattern = pattern.coalesced
-    return _finished(entries, pattern, requires_grad)
+    return _finish(entries, pattern, requires_grad)
 
 
 _COMPRESSED = """A sparse tensor of layout {layout}: {what}.
@@ -186,7 +186,7 @@ _COMPRESSED = """A sparse tensor of layout {layout}: {what}.
     """
 
 
-def _compressed(name: str, kind: Layout) -> Callable[..., Tensor]:
+def _compressed_constructor(name: str, kind: Layout) -> Callable[..., Tensor]:
     major, minor = index_names(kind)
 
     def make(
@@ -203,7 +203,7 @@ def _compressed(name: str, kind: Layout) -> Callable[..., Tensor]:
     ) -> Tensor:
         entries = _as_values(values, dtype, device)
         pattern = checked_pattern(kind, (_whole_numbers(compressed), _whole_numbers(plain)), entries, size)
-        return _finished(entries, pattern, requires_grad)
+        return _finish(entries, pattern, requires_grad)
 
     make.__name__ = make.__qualname__ = name
     column, row = ("row", "column") if kind.by_columns else ("column", "row")
@@ -229,10 +229,10 @@ def _compressed(name: str, kind: Layout) -> Callable[..., Tensor]:
     return make
 
 
-sparse_csr_tensor = composite(method=False)(_compressed("sparse_csr_tensor", sparse_csr))
-sparse_csc_tensor = composite(method=False)(_compressed("sparse_csc_tensor", sparse_csc))
-sparse_bsr_tensor = composite(method=False)(_compressed("sparse_bsr_tensor", sparse_bsr))
-sparse_bsc_tensor = composite(method=False)(_compressed("sparse_bsc_tensor", sparse_bsc))
+sparse_csr_tensor = composite(method=False)(_compressed_constructor("sparse_csr_tensor", sparse_csr))
+sparse_csc_tensor = composite(method=False)(_compressed_constructor("sparse_csc_tensor", sparse_csc))
+sparse_bsr_tensor = composite(method=False)(_compressed_constructor("sparse_bsr_tensor", sparse_bsr))
+sparse_bsc_tensor = composite(method=False)(_compressed_constructor("sparse_bsc_tensor", sparse_bsc))
 _MAKERS = {
     sparse_csr: sparse_csr_tensor,
     sparse_csc: sparse_csc_tensor,
@@ -325,7 +325,7 @@ def values(self: Tensor) -> Tensor:
     return values_of(self, pattern)
 
 
-def _stored(self: Tensor, name: str) -> SparseArray:
+def _stored_array(self: Tensor, name: str) -> SparseArray:
     """The array of a sparse_coo tensor."""
     if layout_of(self) is not sparse_coo:
         raise unsupported(name, layout_of(self).kind)
@@ -338,7 +338,7 @@ def stored_indices(self: Tensor) -> Tensor:
 
     Raises NotImplementedError for another layout.
     """
-    return new_tensor(_stored(self, "_indices").pattern.indices[0])
+    return new_tensor(_stored_array(self, "_indices").pattern.indices[0])
 
 
 @composite(namespace=None, name="_values")
@@ -347,7 +347,7 @@ def stored_values(self: Tensor) -> Tensor:
 
     Raises NotImplementedError for another layout.
     """
-    values = new_tensor(_stored(self, "_values").values)
+    values = new_tensor(_stored_array(self, "_values").values)
     share_version(values, self)
     return values
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from adjoint.arrays.shapes import normalize_dim
 from adjoint.core.graph import TensorBase
 from adjoint.functions.arguments import F, takes_axis, takes_joint_name
-from adjoint.functions.composite import composite, described, ops
+from adjoint.functions.composite import composite, describe, ops
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
@@ -181,7 +181,7 @@ def _split_stacked(function: str, input: Tensor, indices_or_sections: tuple[Any,
 @composite()
 @_takes_either
 @takes_joint_name("indices_or_sections")
-@described(_SPLIT_STACKED, name="hsplit", stack="hstack", output="[(2, 1, 2), (2, 1, 2)]")
+@describe(_SPLIT_STACKED, name="hsplit", stack="hstack", output="[(2, 1, 2), (2, 1, 2)]")
 def hsplit(input: Tensor, *indices_or_sections: Any) -> tuple[Tensor, ...]:
     return _split_stacked("hsplit", input, indices_or_sections, 1, min(1, input._array.ndim - 1))
 
@@ -189,7 +189,7 @@ def hsplit(input: Tensor, *indices_or_sections: Any) -> tuple[Tensor, ...]:
 @composite()
 @_takes_either
 @takes_joint_name("indices_or_sections")
-@described(_SPLIT_STACKED, name="vsplit", stack="vstack", output="[(1, 2, 2), (1, 2, 2)]")
+@describe(_SPLIT_STACKED, name="vsplit", stack="vstack", output="[(1, 2, 2), (1, 2, 2)]")
 def vsplit(input: Tensor, *indices_or_sections: Any) -> tuple[Tensor, ...]:
     return _split_stacked("vsplit", input, indices_or_sections, 2, 0)
 
@@ -197,7 +197,7 @@ def vsplit(input: Tensor, *indices_or_sections: Any) -> tuple[Tensor, ...]:
 @composite()
 @_takes_either
 @takes_joint_name("indices_or_sections")
-@described(_SPLIT_STACKED, name="dsplit", stack="dstack", output="[(2, 2, 1), (2, 2, 1)]")
+@describe(_SPLIT_STACKED, name="dsplit", stack="dstack", output="[(2, 2, 1), (2, 2, 1)]")
 def dsplit(input: Tensor, *indices_or_sections: Any) -> tuple[Tensor, ...]:
     return _split_stacked("dsplit", input, indices_or_sections, 3, 2)
 

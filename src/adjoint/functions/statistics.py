@@ -116,7 +116,7 @@ def corrcoef(input: Tensor) -> Tensor:
 _INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
 
 
-def _checked(input: Tensor, q: Any, interpolation: str) -> Tensor:
+def _check(input: Tensor, q: Any, interpolation: str) -> Tensor:
     """q as a Tensor of the input's type."""
     number = isinstance(q, Real)
     if number:
@@ -146,7 +146,7 @@ def _quantiles(
     input: Tensor, q: Any, dim: int | None, keepdim: bool, interpolation: str, ranks: Callable[[Tensor, Tensor], Tensor]
 ) -> Tensor:
     """Elements at fractional ranks, which `ranks` gives for the sorted elements (NaN last) and q."""
-    q = _checked(input, q, interpolation)
+    q = _check(input, q, interpolation)
     axis = None if dim is None else normalize_dim(dim, input.ndim)
     if axis is None or not input.ndim:
         rows = ops.reshape(input, (input.numel(),))

@@ -9,7 +9,7 @@ from adjoint.functions import index as indexing
 from adjoint.functions import shape as shapes
 from adjoint.functions import splitting, views
 from adjoint.functions.arguments import Dims
-from adjoint.functions.composite import composite, described, ops
+from adjoint.functions.composite import composite, describe, ops
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
@@ -43,13 +43,13 @@ def _copies(node: str, pieces: Sequence[Tensor], out: Sequence[Tensor] | None) -
 
 
 @_public
-@described(_COPY, view="alias")
+@describe(_COPY, view="alias")
 def alias_copy(input: Tensor, *, out: Any = None) -> Tensor:
     return _copy(ops.getitem_alias(input, (...,)), out)
 
 
 @_public
-@described(_COPY, view="as_strided")
+@describe(_COPY, view="as_strided")
 def as_strided_copy(
     input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None, *, out: Any = None
 ) -> Tensor:
@@ -57,43 +57,43 @@ def as_strided_copy(
 
 
 @_public
-@described(_COPY, view="detach")
+@describe(_COPY, view="detach")
 def detach_copy(input: Tensor, *, out: Any = None) -> Tensor:
     return _copy(input.detach(), out)
 
 
 @_public
-@described(_COPY, view="diagonal")
+@describe(_COPY, view="diagonal")
 def diagonal_copy(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1, *, out: Any = None) -> Tensor:
     return _copy(ops.diagonal(input, offset, dim1, dim2), out)
 
 
 @_public
-@described(_COPY, view="expand")
+@describe(_COPY, view="expand")
 def expand_copy(input: Tensor, size: Sequence[int], *, implicit: bool = False, out: Any = None) -> Tensor:
     return _copy(ops.expand(input, tuple(size)), out)
 
 
 @composite()
-@described(_COPY, view="narrow")
+@describe(_COPY, view="narrow")
 def narrow_copy(input: Tensor, dim: int, start: int | Tensor, length: int, *, out: Any = None) -> Tensor:
     return _copy(splitting.narrow(input, dim, start, length), out)
 
 
 @_public
-@described(_COPY, view="permute")
+@describe(_COPY, view="permute")
 def permute_copy(input: Tensor, dims: Sequence[int], *, out: Any = None) -> Tensor:
     return _copy(shapes.permute(input, dims), out)
 
 
 @_public
-@described(_COPY, view="select")
+@describe(_COPY, view="select")
 def select_copy(input: Tensor, dim: int, index: int, *, out: Any = None) -> Tensor:
     return _copy(indexing.select(input, dim, index), out)
 
 
 @_public
-@described(_COPY, view="slice")
+@describe(_COPY, view="slice")
 def slice_copy(
     input: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1, *, out: Any = None
 ) -> Tensor:
@@ -101,37 +101,37 @@ def slice_copy(
 
 
 @_public
-@described(_COPY, view="squeeze")
+@describe(_COPY, view="squeeze")
 def squeeze_copy(input: Tensor, dim: Dims | None = None, *, out: Any = None) -> Tensor:
     return _copy(shapes.squeeze(input, dim), out)
 
 
 @_public
-@described(_COPY, view="t")
+@describe(_COPY, view="t")
 def t_copy(input: Tensor, *, out: Any = None) -> Tensor:
     return _copy(shapes.t(input), out)
 
 
 @_public
-@described(_COPY, view="transpose")
+@describe(_COPY, view="transpose")
 def transpose_copy(input: Tensor, dim0: int, dim1: int, *, out: Any = None) -> Tensor:
     return _copy(ops.transpose(input, dim0, dim1), out)
 
 
 @_public
-@described(_COPY, view="unfold")
+@describe(_COPY, view="unfold")
 def unfold_copy(input: Tensor, dimension: int, size: int, step: int, *, out: Any = None) -> Tensor:
     return _copy(views.unfold(input, dimension, size, step), out)
 
 
 @_public
-@described(_COPY, view="unsqueeze")
+@describe(_COPY, view="unsqueeze")
 def unsqueeze_copy(input: Tensor, dim: int, *, out: Any = None) -> Tensor:
     return _copy(ops.unsqueeze(input, dim), out)
 
 
 @_public
-@described(_COPY, view="view")
+@describe(_COPY, view="view")
 def view_copy(input: Tensor, size: Any = None, dtype: Any = None, *, out: Any = None) -> Tensor:
     if isinstance(size, (tuple, list)):
         return _copy(ops.reshape(input, tuple(size)), out)  # a shape that no view of this memory has is copied as well
@@ -141,25 +141,25 @@ def view_copy(input: Tensor, size: Any = None, dtype: Any = None, *, out: Any = 
 
 
 @_public
-@described(_COPY, view="view_as_complex")
+@describe(_COPY, view="view_as_complex")
 def view_as_complex_copy(input: Tensor, *, out: Any = None) -> Tensor:
     return _copy(ops.view_as_complex(input), out)
 
 
 @_public
-@described(_COPY, view="view_as_real")
+@describe(_COPY, view="view_as_real")
 def view_as_real_copy(input: Tensor, *, out: Any = None) -> Tensor:
     return _copy(ops.view_as_real(input), out)
 
 
 @_public
-@described(_COPY, view="split")
+@describe(_COPY, view="split")
 def split_copy(input: Tensor, split_size: int | Sequence[int], dim: int = 0, *, out: Any = None) -> tuple[Tensor, ...]:
     return _copies("SplitBackward0_copy", splitting.split(input, split_size, dim), out)
 
 
 @_public
-@described(_COPY, view="split_with_sizes")
+@describe(_COPY, view="split_with_sizes")
 def split_with_sizes_copy(
     input: Tensor, split_sizes: Sequence[int], dim: int = 0, *, out: Any = None
 ) -> tuple[Tensor, ...]:
@@ -167,6 +167,6 @@ def split_with_sizes_copy(
 
 
 @_public
-@described(_COPY, view="unbind")
+@describe(_COPY, view="unbind")
 def unbind_copy(input: Tensor, dim: int = 0, *, out: Any = None) -> tuple[Tensor, ...]:
     return _copies("UnbindBackward0_copy", ops.unbind(input, dim), out)

@@ -28,7 +28,7 @@ from adjoint.functions import shape as shapes
 from adjoint.functions import splitting
 from adjoint.functions.composite import composite, ops, takes_out
 from adjoint.functions.underived import unknown_node
-from adjoint.tensor.memory.storage import bounds, placed, share_start, share_version, storage_of
+from adjoint.tensor.memory.storage import bounds, place, share_start, share_version, storage_of
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
@@ -179,7 +179,7 @@ def _check_changeable(input: Tensor, name: str) -> None:
 
 
 def _in_place(name: str, function: Callable[..., Any]) -> None:
-    def reshaped(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    def reshape(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         _check_changeable(input, name)
         if is_grad_enabled():
             errors.check_in_place(input, 0)
@@ -192,16 +192,16 @@ def _in_place(name: str, function: Callable[..., Any]) -> None:
             input._tangents = view._tangents
         return input
 
-    reshaped.__doc__ = f"""In-place version of {name[:-1]}(): the same tensor, with other axes, of the same memory.
+    reshape.__doc__ = f"""In-place version of {name[:-1]}(): the same tensor, with other axes, of the same memory.
 
     The arguments are those of {name[:-1]}(). Raises RuntimeError for a leaf that requires a gradient while gradients
     are recorded.
     """
-    reshaped.__name__ = reshaped.__qualname__ = name
+    reshape.__name__ = reshape.__qualname__ = name
     parameters = list(inspect.signature(function, eval_str=False).parameters.values())[1:]
     parameter = inspect.Parameter("input", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation="Tensor")
-    reshaped.__signature__ = inspect.Signature([parameter, *parameters], return_annotation="Tensor")
-    composite(namespace=None, name=name)(reshaped)
+    reshape.__signature__ = inspect.Signature([parameter, *parameters], return_annotation="Tensor")
+    composite(namespace=None, name=name)(reshape)
 
 
 def _transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
@@ -317,7 +317,7 @@ def set_(
     _check_changeable(input, "set_")
     if is_grad_enabled():
         errors.check_in_place(input, is_tracked)
-    input._array = placed(source, storage_offset, size, stride, input)
+    input._array = place(source, storage_offset, size, stride, input)
     input._view = None
     # nodes that saved the earlier memory are not differentiated by the new one
     input._accumulator = None
@@ -405,7 +405,7 @@ def slice_along(input: Tensor, dim: int, start: int | None, end: int | None, ste
 # writing into a copy --------------------------------------------------------------------------------------------------
 
 
-def _scattered(input: Tensor, src: Tensor, view_of: Callable[[Tensor], Tensor], node: str) -> Tensor:
+def _scatter(input: Tensor, src: Tensor, view_of: Callable[[Tensor], Tensor], node: str) -> Tensor:
     """A copy with src in place of a view of it. Raises RuntimeError for a src of another shape."""
     result = ops.clone_with_strides(input, own_strides(input._array))
     part = view_of(result)
@@ -431,7 +431,7 @@ def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
     tensor([[0., 0.],
             [1., 1.]])
     """
-    return _scattered(input, src, lambda whole: indexing.select(whole, dim, index), "SelectScatterBackward0")
+    return _scatter(input, src, lambda whole: indexing.select(whole, dim, index), "SelectScatterBackward0")
 
 
 @composite()
@@ -447,7 +447,7 @@ def slice_scatter(
     >>> adjoint.slice_scatter(adjoint.zeros(4), adjoint.ones(2), 0, 1, 3)
     tensor([0., 1., 1., 0.])
     """
-    return _scattered(input, src, lambda whole: slice_along(whole, dim, start, end, step), "SliceScatterBackward0")
+    return _scatter(input, src, lambda whole: slice_along(whole, dim, start, end, step), "SliceScatterBackward0")
 
 
 @composite()
@@ -459,7 +459,7 @@ def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0,
     tensor([[1., 0.],
             [0., 1.]])
     """
-    return _scattered(input, src, lambda whole: ops.diagonal(whole, offset, dim1, dim2), "DiagonalScatterBackward0")
+    return _scatter(input, src, lambda whole: ops.diagonal(whole, offset, dim1, dim2), "DiagonalScatterBackward0")
 
 
 @composite()
@@ -479,11 +479,11 @@ def as_strided_scatter(
     offset = None if storage_offset is None else storage_offset - input.storage_offset()
     view_of, node = lambda whole: as_strided(whole, size, stride, offset), "AsStridedScatterBackward0"
     if type(input._array) is not numpy.ndarray or 0 in input.stride() or not elements_meet(input._array):
-        return _scattered(input, src, view_of, node)
+        return _scatter(input, src, view_of, node)
     # the memory itself is copied, so that overlapping elements overlap in the result
     length = 1 + sum((n - 1) * step for n, step in zip(input._array.shape, input.stride(), strict=True))
     memory = as_strided(input, (length,), (1,))
-    return as_strided(_scattered(memory, src, view_of, node), input.shape, input.stride())
+    return as_strided(_scatter(memory, src, view_of, node), input.shape, input.stride())
 
 
 # matrices -------------------------------------------------------------------------------------------------------------

@@ -11,8 +11,8 @@ import numpy
 from adjoint.arrays.dtypes import as_dtype, get_default_dtype, is_half
 from adjoint.arrays.size import type_name
 from adjoint.functions.arguments import real_number
-from adjoint.functions.composite import composite, described
-from adjoint.tensor.creation import _wrapped
+from adjoint.functions.composite import composite, describe
+from adjoint.tensor.creation import _wrap
 from adjoint.tensor.memory.pinning import pinnable
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def _window(
     if is_half(kind.numpy):
         # rounded to float32 first, like the other functions
         values = values.astype(numpy.float32)
-    return _wrapped(values.astype(kind.numpy), requires_grad, function, device)
+    return _wrap(values.astype(kind.numpy), requires_grad, function, device)
 
 
 def cosines(*factors: float) -> Callable[[Any], Any]:
@@ -81,17 +81,17 @@ def kaiser_at(beta: float) -> Callable[[Any], Any]:
     return weights
 
 
-def _declared(name: str, formula: str, example: str, output: str) -> Callable[[F], F]:
+def _declare(name: str, formula: str, example: str, output: str) -> Callable[[F], F]:
     """Declare a window function, with the docstring that all share."""
 
     def declare(function: F) -> F:
-        described(_DOC, name=name, size="size n", formula=formula, example=example, output=output)(function)
+        describe(_DOC, name=name, size="size n", formula=formula, example=example, output=output)(function)
         return composite(method=False)(pinnable(function))
 
     return declare
 
 
-@_declared(
+@_declare(
     "Hann",
     "(1 - cos(2 pi k / N)) / 2",
     "hann_window(4)",
@@ -110,7 +110,7 @@ def hann_window(
     return _window("hann_window", window_length, periodic, cosines(0.5, -0.5), dtype, device, requires_grad)
 
 
-@_declared(
+@_declare(
     "Blackman",
     "0.42 - 0.5 cos(2 pi k / N) + 0.08 cos(4 pi k / N)",
     "blackman_window(4)[1:]",
@@ -129,7 +129,7 @@ def blackman_window(
     return _window("blackman_window", window_length, periodic, cosines(0.42, -0.5, 0.08), dtype, device, requires_grad)
 
 
-@_declared(
+@_declare(
     "Bartlett",
     "1 - abs(2 k / N - 1)",
     "bartlett_window(4)",
@@ -148,7 +148,7 @@ def bartlett_window(
     return _window("bartlett_window", window_length, periodic, bartlett_at, dtype, device, requires_grad)
 
 
-@_declared(
+@_declare(
     "Hamming",
     "alpha - beta cos(2 pi k / N)",
     "hamming_window(4)",
@@ -170,7 +170,7 @@ def hamming_window(
     return _window("hamming_window", window_length, periodic, cosines(alpha, -beta), dtype, device, requires_grad)
 
 
-@_declared(
+@_declare(
     "Kaiser",
     "i0(beta sqrt(1 - (2 k / N - 1)^2)) / i0(beta), i0 the modified Bessel function",
     "kaiser_window(4, beta=4.0)",

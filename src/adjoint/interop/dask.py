@@ -52,7 +52,7 @@ def compute(*tensors: Any, **options: Any) -> tuple[Any, ...]:
     >>> distributed.compute(loss, *adjoint.autograd.grad(loss, x))
     (tensor(6., dtype=adjoint.float64), tensor([2., 2., 2., 2., 2., 2.], dtype=adjoint.float64))
     """
-    return _evaluated(dask().compute, tensors, options)
+    return _evaluate(dask().compute, tensors, options)
 
 
 def persist(*tensors: Any, **options: Any) -> tuple[Any, ...]:
@@ -74,10 +74,10 @@ def persist(*tensors: Any, **options: Any) -> tuple[Any, ...]:
     >>> len(w._array.dask)
     1
     """
-    return _evaluated(dask().persist, tensors, options)
+    return _evaluate(dask().persist, tensors, options)
 
 
-def _evaluated(run: Callable[..., Any], tensors: tuple[Any, ...], options: dict[str, Any]) -> tuple[Any, ...]:
+def _evaluate(run: Callable[..., Any], tensors: tuple[Any, ...], options: dict[str, Any]) -> tuple[Any, ...]:
     leaves, tree = flatten(tensors)
     arrays = run(*[leaf._array if isinstance(leaf, Tensor) else leaf for leaf in leaves], **options)
     evaluated = [new_tensor(_as_array(a)) if isinstance(t, Tensor) else a for t, a in zip(leaves, arrays, strict=True)]

@@ -139,7 +139,7 @@ class GradientReducer:
         bucket_bytes: int = 25 * 2**20,
         timeout: float | None = 300.0,
     ) -> None:
-        self.parameters = checked(list(parameters))
+        self.parameters = check(list(parameters))
         if bucket_bytes <= 0:
             raise ValueError(f"bucket_bytes must be positive, but got {bucket_bytes}")
         comm = mpi().COMM_WORLD if comm is None else comm
@@ -147,7 +147,7 @@ class GradientReducer:
         self.comm, self.ranks, self.timeout = comm, comm.Get_size(), timeout
         self.divisor = self.ranks if average else 1
         self._collecting, self._sharing = comm.Dup(), comm.Dup()
-        self.buckets = [Bucket(members, self.ranks) for members in divided(self.parameters, bucket_bytes)]
+        self.buckets = [Bucket(members, self.ranks) for members in divide(self.parameters, bucket_bytes)]
         self._bucket_of = {number: bucket for bucket in self.buckets for number, _ in bucket.members}
         # of the buckets, in their order: how many collect, how many of these share, how many of these are done
         self._collected = self._shared = self._completed = 0
@@ -252,7 +252,7 @@ def exchanged_as(dtype: Any) -> Any:
     return numpy.dtype(numpy.float32) if dtype.name in _NARROW else dtype
 
 
-def checked(parameters: list[Any]) -> list[Tensor]:
+def check(parameters: list[Any]) -> list[Tensor]:
     """The parameters, if gradients of all of them can be exchanged."""
     if not parameters:
         raise ValueError("GradientReducer needs at least one parameter, but got none")
@@ -271,7 +271,7 @@ def checked(parameters: list[Any]) -> list[Tensor]:
     return parameters
 
 
-def divided(parameters: Sequence[Tensor], most: int) -> list[list[tuple[int, Tensor]]]:
+def divide(parameters: Sequence[Tensor], most: int) -> list[list[tuple[int, Tensor]]]:
     """The numbered parameters in buckets of one dtype and at most so many bytes, the last parameters first."""
     buckets: list[list[tuple[int, Tensor]]] = []
     room = 0

@@ -9,7 +9,7 @@ from typing import Any
 
 from adjoint.core.graph import TensorBase
 from adjoint.core.operations.naming import known_by
-from adjoint.interop.numpy_array.base import ArrayHolder, exchanged, wrapped
+from adjoint.interop.numpy_array.base import ArrayHolder, exchange, wrapped
 from adjoint.interop.numpy_array.writes import to_read
 from adjoint.interop.numpy_functions import FUNCTIONS
 from adjoint.interop.operands import class_of_results, is_tracked, mapped, tensors_in, values_of
@@ -24,7 +24,7 @@ GUARDED: set[Function] = set()
 
 def to_tensors(value: Any) -> Any:
     """Nested containers, with Tensors in place of arrays that hold one."""
-    return exchanged(to_read, value)
+    return exchange(to_read, value)
 
 
 def as_class(kind: type | None, result: Any) -> Any:
@@ -66,10 +66,10 @@ def public_names(library: str, module: Any) -> dict[str, Any]:
 
     library: as for `over_tensors`.
     """
-    return {name: _guarded(library, name, getattr(module, name)) for name in module.__all__}
+    return {name: _guard(library, name, getattr(module, name)) for name in module.__all__}
 
 
-def _guarded(library: str, name: str, value: Any) -> Any:
+def _guard(library: str, name: str, value: Any) -> Any:
     if not inspect.isfunction(value):
         return value
     function = _or_refused(value, library + name)

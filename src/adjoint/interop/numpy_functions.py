@@ -82,14 +82,14 @@ def _caller(body: Function, star: Function | None) -> Function:
     @functools.wraps(body)
     def call(*args: Any, **kwargs: Any) -> Any:
         try:
-            return converted(args, kwargs)
+            return convert(args, kwargs)
         except INTERNAL as error:
             better = explanation(body, body.__name__, args, kwargs, error)
             if better is None:
                 raise
             raise better from error
 
-    def converted(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def convert(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         values = list(args)
         n = len(values)
         if kwargs:

@@ -147,13 +147,13 @@ def _on_arrays(name: str, function: Callable[..., Any], args: Any, kwargs: Any) 
     if tracked and name not in DISCRETE:
         raise NoDerivativeError(name)
     args, kwargs = (mapped(values_of, TensorBase, value) for value in (args, kwargs))
-    result = mapped(_wrapped, _ndarray, function(*args, **kwargs))
+    result = mapped(_wrap, _ndarray, function(*args, **kwargs))
     if tracked and any(t._array.dtype.kind in "fcV" for t in tensors_in(result)):
         raise NoDerivativeError(name)
     return result
 
 
-def _wrapped(array: Any) -> Any:
+def _wrap(array: Any) -> Any:
     """An array that a function gave, as a Tensor if there are Tensors of its dtype."""
     try:
         from_numpy_dtype(array.dtype)

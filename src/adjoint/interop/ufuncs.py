@@ -106,7 +106,7 @@ def call(
     mask = None if where is True else cast(tensor_of(where), _BOOL)
     if mask is not None:
         values = [ops.where(mask, value, number(1, kind)) for value, kind in zip(values, kinds, strict=False)]
-    values_of_call = _along(ufunc, values, axes) if axes else computed(ufunc, values)
+    values_of_call = _along(ufunc, values, axes) if axes else compute(ufunc, values)
     results = values_of_call if ufunc.nout > 1 else (values_of_call,)
     finished = [
         _finish(ufunc, result, kind, target, mask, casting)
@@ -115,7 +115,7 @@ def call(
     return tuple(finished) if ufunc.nout > 1 else finished[0]
 
 
-def computed(ufunc: numpy.ufunc, values: Sequence[Tensor]) -> Any:
+def compute(ufunc: numpy.ufunc, values: Sequence[Tensor]) -> Any:
     """The results for Tensors of the loop's dtypes: of whole numbers, which have no derivatives, NumPy's own."""
     arrays = [value._array for value in values]
     if any(array.dtype.kind not in "biu" or hasattr(array, "batches") for array in arrays):
@@ -197,7 +197,7 @@ def _reduced_kind(ufunc: numpy.ufunc, a: Tensor, dtype: Any) -> tuple[Any, Any]:
     return kinds[1], kinds[2]
 
 
-def _restored(result: Tensor, axes: tuple[int, ...]) -> Tensor:
+def _restore(result: Tensor, axes: tuple[int, ...]) -> Tensor:
     for axis in sorted(axes):
         result = ops.unsqueeze(result, axis)
     return result
@@ -238,16 +238,16 @@ def reduce(
     elif ufunc in REDUCTIONS:
         result = REDUCTIONS[ufunc](a, axes)
     else:
-        result = _folded(ufunc, a, axes, mask, start if start is not None else identity)
+        result = _fold(ufunc, a, axes, mask, start if start is not None else identity)
         start = None
     if start is not None:
         result = _of_two(ufunc, start, result)
     result = cast(result, kind)
-    result = _restored(result, axes) if keepdims else result
+    result = _restore(result, axes) if keepdims else result
     return result if out is None else write(out, result, ufunc.__name__)
 
 
-def _folded(ufunc: numpy.ufunc, a: Tensor, axes: tuple[int, ...], mask: Any, start: Any) -> Tensor:
+def _fold(ufunc: numpy.ufunc, a: Tensor, axes: tuple[int, ...], mask: Any, start: Any) -> Tensor:
     """The elements along axes in one sequence, without elements outside the mask."""
     several = len(axes) > 1
     if several and not _reorderable(ufunc):
@@ -268,7 +268,7 @@ def _folded(ufunc: numpy.ufunc, a: Tensor, axes: tuple[int, ...], mask: Any, sta
 
 
 def _of_two(ufunc: numpy.ufunc, a: Tensor, b: Tensor) -> Tensor:
-    return computed(ufunc, (a, b))
+    return compute(ufunc, (a, b))
 
 
 def _reorderable(ufunc: numpy.ufunc) -> bool:
@@ -415,7 +415,7 @@ def _along(ufunc: numpy.ufunc, values: Sequence[Tensor], axes: dict[str, Any]) -
     results = UFUNCS[ufunc].function(*operands)
     if keepdims:
         operand_axes = axes_of_operands[0]
-        return _restored(results, axes_of(operand_axes, results.ndim + len(operand_axes)))
+        return _restore(results, axes_of(operand_axes, results.ndim + len(operand_axes)))
     if len(axes_of_operands) > ufunc.nin and axes_of_operands[-1]:
         order = _to_the_end(results.ndim, axes_of_operands[-1])
         return ops.permute(results, tuple(numpy.argsort(order).tolist()))

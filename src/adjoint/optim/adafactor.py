@@ -9,7 +9,7 @@ from typing import Any
 from adjoint.arrays.dtypes import finfo
 from adjoint.arrays.layout import strided
 from adjoint.core.modes.grad_mode import no_grad
-from adjoint.optim.optimizer import Optimizer, _evaluated
+from adjoint.optim.optimizer import Optimizer, _evaluate
 from adjoint.tensor import creation
 from adjoint.tensor.tensor import Tensor
 
@@ -62,7 +62,7 @@ class Adafactor(Optimizer):
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Update the parameters by their gradients. closure: a function that computes the loss and the gradients."""
-        loss = _evaluated(closure)
+        loss = _evaluate(closure)
         with no_grad():
             for group in self.param_groups:
                 for parameter in group["params"]:

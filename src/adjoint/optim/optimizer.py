@@ -421,7 +421,7 @@ def _add(table: HookTable, hook: Hook, prepend: bool) -> RemovableHandle:
     return handle
 
 
-def _evaluated(closure: Callable[[], Any] | None) -> Any:
+def _evaluate(closure: Callable[[], Any] | None) -> Any:
     """The loss from a closure, which runs with gradients enabled; None without a closure."""
     if closure is None:
         return None

@@ -1,6 +1,6 @@
 """A form made shorter, with the same results to the last bit.
 
-A trace records equal steps once. During the trace `simplified` removes trivial steps. `form_of` keeps the steps that
+A trace records equal steps once. During the trace `simplify` removes trivial steps. `form_of` keeps the steps that
 lead to a result and numbers the registers.
 """
 
@@ -13,7 +13,7 @@ import numpy
 from .form import Form, Step
 
 
-def simplified(kernel: Any, operands: list[Any]) -> Any:
+def simplify(kernel: Any, operands: list[Any]) -> Any:
     """The operand that a step would give unchanged, or None.
 
     An input is never one: a function's result is memory of its own.
@@ -38,7 +38,7 @@ def _itself(operands: list[Any]) -> Any:
     return operands[0]
 
 
-def merged(kernel: Any, operands: list[Any]) -> tuple[Any, list[Any]]:
+def merge(kernel: Any, operands: list[Any]) -> tuple[Any, list[Any]]:
     """The single step for an upper bound after a lower bound, if both bounds are numbers.
 
     The bound is the first operand: of two equal operands, such as zeros of two signs, the second is the result, as in

@@ -23,7 +23,7 @@ import numpy
 from adjoint.runtime.caches import cached
 
 from .form import BOOL, CAST, FLOATS, WHERE, Form, Reduction
-from .passes import form_of, merged, simplified
+from .passes import form_of, merge, simplify
 
 NOTHING, RANKS, SHAPES = range(3)
 
@@ -88,10 +88,10 @@ class Trace:
 
     def step(self, kernel: Any, operands: list[Value], dtype: str) -> Value:
         """The value of an elementwise step."""
-        unchanged = simplified(kernel, operands)
+        unchanged = simplify(kernel, operands)
         if unchanged is not None:
             return unchanged  # type: ignore[no-any-return]
-        kernel, operands = merged(kernel, operands)
+        kernel, operands = merge(kernel, operands)
         key = (kernel, dtype, *map(id, operands))
         value = self._values.get(key)
         if value is None:

@@ -86,7 +86,7 @@ def _first_kind(xp, v, z, order, scaled):
         ratio = theta / sine if k else xp.ones_like(z)
         growth = (1 / theta - cosine / sine) * by_s if k else xp.zeros_like(z)
         tau, height = xp.asinh(v / z * ratio), xp.hypot(z, v * ratio)
-        weights = _rotated(order, tau, theta, v * ratio / height * growth, by_s)
+        weights = _rotate(order, tau, theta, v * ratio / height * growth, by_s)
         fall = height * cosine - v * tau - (size - v * xp.asinh(v / z))
         # where it has fallen to 0, the height may be infinite
         total = total + (0.5 if k == 0 else 1.0) * step * xp.where(fall > -750, xp.exp(fall) * weights, 0.0)
@@ -94,14 +94,14 @@ def _first_kind(xp, v, z, order, scaled):
     return total / pi * xp.exp(v * v / (size + z) - v * xp.asinh(v / z) + (0 if scaled else z))
 
 
-def _rotated(order, tau, theta, real, imaginary):
+def _rotate(order, tau, theta, real, imaginary):
     """The imaginary part of (-tau - i theta) ** order * (real + i imaginary)."""
     for _ in range(order):
         real, imaginary = theta * imaginary - tau * real, -theta * real - tau * imaginary
     return imaginary
 
 
-def _reflected(xp, v, z, order, scaled):
+def _reflection(xp, v, z, order, scaled):
     """Derivatives by v of I[-v] - I[v] = 2 / pi sin(pi v) K[v] (DLMF 10.27.2), times exp(-z) if scaled."""
     angle = pi * (v - 2 * xp.round(0.5 * v))
     total = xp.zeros_like(z)
@@ -120,12 +120,12 @@ def _any_first_kind(xp, v, z, order, scaled):
     reflects = (v < 0) | ((size <= _TINY) & bool(odd))
     if not xp.any(reflects):
         return result
-    reflection = _reflected(xp, xp.where(reflects, size, 1.0), z, order, scaled)
+    reflection = _reflection(xp, xp.where(reflects, size, 1.0), z, order, scaled)
     below = -(result + reflection) if odd else result + reflection
     return xp.where(size <= _TINY, -0.5 * reflection if odd else result, xp.where(v < 0, below, result))
 
 
-def _modified(name, kernels, integral, sign, doc):
+def _declare_modified(name, kernels, integral, sign, doc):
     """Declare I or K of real order v at z with its derivatives by v; sign: of the slope (DLMF 10.29.1).
 
     kernels: SciPy's, plain and times exp(-abs(z)) or exp(z).
@@ -165,7 +165,7 @@ def _modified(name, kernels, integral, sign, doc):
     elementwise(name=name, v=by_v, z=by_z, dtypes="float", method=False, function=False)(body)
 
 
-_modified(
+_declare_modified(
     "iv",
     ("iv", "ive"),
     _any_first_kind,
@@ -177,7 +177,7 @@ _modified(
     By v there are none at z < 0, where the function is real at whole v only, nor at z = 0 for v <= 0: they are NaN.
     """,
 )
-_modified(
+_declare_modified(
     "kv",
     ("kv", "kve"),
     _macdonald,

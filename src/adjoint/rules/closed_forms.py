@@ -152,7 +152,7 @@ def _degree(slope):
     return lambda f, ops, z, y, n, *more: slope(f, n, *more) if n else ops.zeros_like(z)
 
 
-def _scaled(ops, z, scale, shift, name, *parameters):
+def _scale(ops, z, scale, shift, name, *parameters):
     return ops.special_function(scale * z + shift, name, parameters)
 
 
@@ -338,14 +338,14 @@ SLOPES = {
     "eval_chebyt": _degree(lambda f, n: n * f("eval_chebyu", n - 1)),
     "eval_chebyu": _degree(lambda f, n: 2 * f("eval_gegenbauer", n - 1, 2)),
     "eval_chebyc": _degree(lambda f, n: n * f("eval_chebys", n - 1)),
-    "eval_chebys": _degree(lambda f, n: _scaled(f.ops, f.z, 0.5, 0, "eval_gegenbauer", n - 1, 2)),
+    "eval_chebys": _degree(lambda f, n: _scale(f.ops, f.z, 0.5, 0, "eval_gegenbauer", n - 1, 2)),
     "eval_genlaguerre": _degree(lambda f, n, a: -f("eval_genlaguerre", n - 1, a + 1)),
     "eval_laguerre": _degree(lambda f, n: -f("eval_genlaguerre", n - 1, 1)),
     "eval_hermite": _degree(lambda f, n: 2 * n * f("eval_hermite", n - 1)),
     "eval_hermitenorm": _degree(lambda f, n: n * f("eval_hermitenorm", n - 1)),
-    "eval_sh_legendre": _degree(lambda f, n: (n + 1) * _scaled(f.ops, f.z, 2, -1, "eval_jacobi", n - 1, 1, 1)),
+    "eval_sh_legendre": _degree(lambda f, n: (n + 1) * _scale(f.ops, f.z, 2, -1, "eval_jacobi", n - 1, 1, 1)),
     "eval_sh_chebyt": _degree(lambda f, n: 2 * n * f("eval_sh_chebyu", n - 1)),
-    "eval_sh_chebyu": _degree(lambda f, n: 4 * _scaled(f.ops, f.z, 2, -1, "eval_gegenbauer", n - 1, 2)),
+    "eval_sh_chebyu": _degree(lambda f, n: 4 * _scale(f.ops, f.z, 2, -1, "eval_gegenbauer", n - 1, 2)),
     "eval_sh_jacobi": _degree(lambda f, n, p, q: n * f("eval_sh_jacobi", n - 1, p + 2, q + 1)),
 }
 

@@ -642,11 +642,11 @@ def _plus_in_place(product, addend):
     return product
 
 
-def _scaled(x, factor):
+def _scale(x, factor):
     return x if factor == 1 else x * factor
 
 
-def _pulled(x, factor):
+def _scale_cotangent(x, factor):
     """A cotangent multiplied by a number."""
     return x if factor == 1 else x * factor.conjugate()
 
@@ -703,28 +703,28 @@ def addmv(xp, input: Array, mat: Array, vec: Array, *, beta: Number = 1, alpha: 
 
 
 def _added_vjp(g, beta):
-    return _pulled(g, beta)
+    return _scale_cotangent(g, beta)
 
 
 def _added_jvp(ops, t, beta, y):
-    return ops.zeros_like(y) + _scaled(t, beta)
+    return ops.zeros_like(y) + _scale(t, beta)
 
 
 def _left_vjp(ops, g, right, alpha):
     right_h = ops.conjugated(right) if right.ndim == 1 else ops.conj_transpose(right)
-    return _pulled(g[..., None] * right_h if right.ndim == 1 else g @ right_h, alpha)
+    return _scale_cotangent(g[..., None] * right_h if right.ndim == 1 else g @ right_h, alpha)
 
 
 def _right_vjp(ops, g, left, alpha):
-    return _pulled(ops.conj_transpose(left) @ g, alpha)
+    return _scale_cotangent(ops.conj_transpose(left) @ g, alpha)
 
 
 def _left_jvp(t, right, alpha):
-    return _scaled(t @ right, alpha)
+    return _scale(t @ right, alpha)
 
 
 def _right_jvp(t, left, alpha):
-    return _scaled(left @ t, alpha)
+    return _scale(left @ t, alpha)
 
 
 def _batched_sum(batch, input, *, beta, alpha, **factors):

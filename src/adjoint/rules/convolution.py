@@ -27,7 +27,7 @@ def transposed_convolution(
 ):
     """The transpose of convolution in its input, which has the size `image`, plus bias."""
     geometry = Geometry(stride, padding, dilation)
-    return with_channels_as(arrays.transposed(xp, input, weight, bias, tuple(image), geometry, groups), input)
+    return with_channels_as(arrays.transpose(xp, input, weight, bias, tuple(image), geometry, groups), input)
 
 
 @multilinear(**_OPTIONS)
@@ -36,7 +36,7 @@ def convolution_weight(xp, grad: Array, input: Array, kernel, *, stride, padding
     return arrays.weight(xp, grad, input, tuple(kernel), Geometry(stride, padding, dilation), groups)
 
 
-def _convolved(ops, input, weight, outputs, stride, padding, dilation, groups):
+def _convolve(ops, input, weight, outputs, stride, padding, dilation, groups):
     """The first outputs of a convolution: an image may end with elements that no window reaches."""
     y = ops.convolution(input, weight, stride=stride, padding=padding, dilation=dilation, groups=groups)
     if tuple(y.shape[2:]) == tuple(outputs):
@@ -77,11 +77,11 @@ def _transposed_weight_cotangent(ops, g, input, weight_shape, stride, padding, d
 def _of_batch(formula):
     """A formula that takes a batch of batches of images as one batch."""
 
-    def summed(ops, g, input, weight_shape, stride, padding, dilation, groups):
+    def add_up(ops, g, input, weight_shape, stride, padding, dilation, groups):
         g, input = [ops.reshape(x, (x.shape[0] * x.shape[1], *x.shape[2:])) for x in (g, input)]
         return formula(ops, g, input, weight_shape, stride, padding, dilation, groups)
 
-    return summed
+    return add_up
 
 
 convolution.vjp("weight", summed=_of_batch(_weight_cotangent))(_weight_cotangent)
@@ -109,7 +109,7 @@ def _(ops, t, y):
 
 @transposed_convolution.vjp("input")
 def _(ops, g, weight, input_shape, stride, padding, dilation, groups):
-    return _convolved(ops, g, ops.conjugated(weight), input_shape[2:], stride, padding, dilation, groups)
+    return _convolve(ops, g, ops.conjugated(weight), input_shape[2:], stride, padding, dilation, groups)
 
 
 transposed_convolution.vjp("weight", summed=_of_batch(_transposed_weight_cotangent))(_transposed_weight_cotangent)
@@ -141,7 +141,7 @@ def _(ops, t, y):
 
 @convolution_weight.vjp("grad")
 def _(ops, g, input, grad_shape, stride, padding, dilation, groups):
-    return _convolved(ops, ops.conjugated(input), g, grad_shape[2:], stride, padding, dilation, groups)
+    return _convolve(ops, ops.conjugated(input), g, grad_shape[2:], stride, padding, dilation, groups)
 
 
 @convolution_weight.vjp("input")

@@ -93,7 +93,7 @@ def _ratio(ops, before, after):
     return ops.where(nothing, 0, ops.exp(ops.where(same | nothing, 0, before) - ops.where(same | nothing, 0, after)))
 
 
-def _scaled(ops, y, input, dim):
+def _scale(ops, y, input, dim):
     """exp(input - m) with m the cumulative maximum of the real part, exp of the steps of m, and the cumulative sums.
 
     The result, log of the sum plus m, is not subtracted later: if it is large, its last digits are lost.
@@ -109,7 +109,7 @@ def _scaled(ops, y, input, dim):
 def _(ops, g, y, input, dim):
     if not input.ndim:
         return g
-    powers, links, sums = [ops.conj(value) for value in _scaled(ops, y, input, dim)]
+    powers, links, sums = [ops.conj(value) for value in _scale(ops, y, input, dim)]
     return powers * ops.recurrence(links, g / sums, dim, True)
 
 
@@ -117,5 +117,5 @@ def _(ops, g, y, input, dim):
 def _(ops, t, y, input, dim):
     if not input.ndim:
         return t
-    powers, links, sums = _scaled(ops, y, input, dim)
+    powers, links, sums = _scale(ops, y, input, dim)
     return ops.recurrence(links, t * powers, dim, False) / sums

@@ -275,7 +275,7 @@ def _with_equal_ranks(rule: Rule, ops: Any, values: Values, dims: Values, size: 
     return {
         **values,
         **{name: values[name][(slice(None), *(None,) * (rank - ranks[name]))] for name in names if name in dims},
-        **_shifted(rule, values, ndim, 1 + rank - ranks[names[0]]),
+        **_shift(rule, values, ndim, 1 + rank - ranks[names[0]]),
     }
 
 
@@ -295,7 +295,7 @@ def _with_batch_axes(rule: Rule, ops: Any, values: Values, dims: Values, size: i
     joint = rule.batching == "joint"
     if not joint and any(name in dims for name in rule.constants):
         return None
-    shifted = _shifted(rule, values, ndim, 1)
+    shifted = _shift(rule, values, ndim, 1)
     if (rule.axes and ndim == 0) or any(dim == () for dim in shifted.values()):
         # 0-d arrays are treated as 1-d when dim is given; an empty dim may mean all axes
         return None
@@ -326,7 +326,7 @@ def on_all(ops: Any, array: Any, dim: Any, size: int) -> Any:
     return ops.expand(array, (size, *array.shape))
 
 
-def _shifted(rule: Rule, values: Values, ndim: int, by: int) -> dict[str, Any]:
+def _shift(rule: Rule, values: Values, ndim: int, by: int) -> dict[str, Any]:
     """The axis parameters for arrays with `by` more axes in front; None, or a default of (), becomes all axes."""
     shifted: dict[str, Any] = {}
     if not (rule.axes or rule.new_axes):
@@ -380,8 +380,8 @@ def _of_points(rule: Rule, ops: Any, values: Values, dims: Values, size: int) ->
     result = call(rule, ops, {**values, **with_axis, **shifted})
     member = call(rule, ops, {**values, **{name: _pick(values[name], dim, 0) for name, dim in dims.items()}})
     if rule.outputs is None:
-        return _reshaped(ops, result, member, size)
-    parts = tuple(_reshaped(ops, part, one, size) for part, one in zip(result, member, strict=True))
+        return _reshape(ops, result, member, size)
+    parts = tuple(_reshape(ops, part, one, size) for part, one in zip(result, member, strict=True))
     return None if any(part is None for part in parts) else parts
 
 
@@ -395,7 +395,7 @@ def _one_along(dim: Any) -> Any:
     return tuple(1 for _ in dim) if isinstance(dim, (list, tuple)) else 1
 
 
-def _reshaped(ops: Any, result: Any, member: Any, size: int) -> Any:
+def _reshape(ops: Any, result: Any, member: Any, size: int) -> Any:
     """A result for a batch with the axes that a member's result has; None if it has another number of elements."""
     shape = getattr(member, "shape", ())
     return ops.reshape(result, (size, *shape)) if prod(result.shape) == size * prod(shape) else None

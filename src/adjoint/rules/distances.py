@@ -141,7 +141,7 @@ def _check_renorm(input, p, dim, maxnorm):
         )
 
 
-def _shortened(ops, length, maxnorm):
+def _shortening(ops, length, maxnorm):
     """The mask of lengths that are too long, the factor of their vectors, and the factor's derivative by the length."""
     long = length > maxnorm
     padded = ops.where(long, length, 1) + _TINY
@@ -165,7 +165,7 @@ def renorm(xp, input: Array, p: Numeric, dim, maxnorm: Numeric):
 def _(ops, g, input, p, dim, maxnorm):
     axes = _others(dim, input.ndim)
     length = ops.linalg_vector_norm(input, p, axes, True)
-    long, factor, slope = _shortened(ops, length, maxnorm)
+    long, factor, slope = _shortening(ops, length, maxnorm)
     pull = slope * ops.sum(ops.real(ops.conj(input) * g), axes, True)
     return g * factor + ops.where(long, norm_gradient(ops, pull, length, input, p, axes, True), 0)
 
@@ -174,7 +174,7 @@ def _(ops, g, input, p, dim, maxnorm):
 def _(ops, t, input, p, dim, maxnorm):
     axes = _others(dim, input.ndim)
     length = ops.linalg_vector_norm(input, p, axes, True)
-    long, factor, slope = _shortened(ops, length, maxnorm)
+    long, factor, slope = _shortening(ops, length, maxnorm)
     gradient = norm_gradient(ops, ops.ones_like(length), length, input, p, axes, True)
     change = slope * ops.sum(ops.real(ops.conj(gradient) * t), axes, True)
     return t * factor + ops.where(long, input * change, 0)

@@ -728,7 +728,7 @@ def _comparison(kernel, name, **options):
     return elementwise(kernel, name=name, input=0, other=0, differentiable=(False,), inplace=True, node=node, **options)
 
 
-def _ordered(kernel, name):
+def _ordering(kernel, name):
     return _comparison(kernel, name, fast=kernel, check=refusals.refuse_complex(f"{name}_cpu"))
 
 
@@ -740,10 +740,10 @@ eq = _comparison("equal", "eq")
 ne = _comparison("not_equal", "ne")
 
 
-lt = _ordered("less", "lt")
-le = _ordered("less_equal", "le")
-gt = _ordered("greater", "gt")
-ge = _ordered("greater_equal", "ge")
+lt = _ordering("less", "lt")
+le = _ordering("less_equal", "le")
+gt = _ordering("greater", "gt")
+ge = _ordering("greater_equal", "ge")
 
 
 def _truths(xp, *arrays):

@@ -68,7 +68,7 @@ def _by_exponentials(xp, counted, power):
         t = exp(k * _STEP)
         term = _STEP * t ** (power + 1)
         for value, e in values:
-            term = _divided(xp, term, t + value, e)
+            term = _divide(xp, term, t + value, e)
         total = total + xp.where((k >= first) & (k <= last), term, 0.0)
     return xp.where(in_domain, total, xp.where(allowed, xp.inf, xp.nan))
 
@@ -78,7 +78,7 @@ def r_d(ops, a, b, c):
     return 1.5 * ops.carlson_integral(a, b, c, c, R_D)
 
 
-def _divided(xp, term, x, exponent):
+def _divide(xp, term, x, exponent):
     """term / x ** exponent by roots and quotients, whose values do not depend on the size of an array."""
     whole = int(exponent)
     term = term / xp.sqrt(x) if exponent != whole else term
@@ -120,7 +120,7 @@ def _quarter(ops, phi):
     return turns, phi - pi * turns
 
 
-def _turned(ops, turns, at_end):
+def _turn_term(ops, turns, at_end):
     """The term of whole turns: 0 without turns, even if the complete integral is infinite."""
     still = turns == 0
     return ops.where(still, 0, 2 * turns * ops.where(still, 0, at_end))
@@ -132,7 +132,7 @@ def first_kind_by_m(ops, phi, m):
     sine = ops.sin(rest)
     square = sine * sine
     part = sine * square / 6 * r_d(ops, 1 - square, ops.ones_like(square), 1 - m * square)
-    return part + _turned(ops, turns, 0.125 * pi * ops.special_function(m, "hyp2f1", (1.5, 1.5, 2.0)))
+    return part + _turn_term(ops, turns, 0.125 * pi * ops.special_function(m, "hyp2f1", (1.5, 1.5, 2.0)))
 
 
 def _second_kind_by_m(ops, phi, m):
@@ -141,7 +141,7 @@ def _second_kind_by_m(ops, phi, m):
     sine = ops.sin(rest)
     square = sine * sine
     part = -sine * square / 6 * r_d(ops, 1 - square, 1 - m * square, ops.ones_like(square))
-    return part + _turned(ops, turns, -0.125 * pi * ops.special_function(m, "hyp2f1", (0.5, 1.5, 2.0)))
+    return part + _turn_term(ops, turns, -0.125 * pi * ops.special_function(m, "hyp2f1", (0.5, 1.5, 2.0)))
 
 
 def _legendre(name, by_phi, by_m, doc):

@@ -175,7 +175,7 @@ def _(size, shape, index):
 # advanced indices: copies ---------------------------------------------------------------------------------------------
 
 
-def covered(item):
+def axes_replaced(item):
     """The number of axes that an index array replaces: one for an array of ints, its own rank for a mask."""
     return item.ndim if kind_of(item) == "b" else 1
 
@@ -192,7 +192,7 @@ def wrong_mask(input, indices):
         if isinstance(item, slice):
             axis += 1
             continue
-        covers = covered(item)
+        covers = axes_replaced(item)
         if kind_of(item) == "b" and item.shape != input.shape[axis : axis + covers]:
             return IndexError(
                 f"The shape of the mask {list(item.shape)} at index 0 does not match the shape of the indexed tensor "
@@ -375,7 +375,7 @@ def _(values, indices, ndim):
     if getattr(values, "ndim", 0):
         # the axes that the arrays index are replaced by the axes of one array of places
         result_ndim = (
-            ndim + places_ndim(indices) - sum(covered(item) for item in indices if not isinstance(item, slice))
+            ndim + places_ndim(indices) - sum(axes_replaced(item) for item in indices if not isinstance(item, slice))
         )
         values = values[(slice(None), *(None,) * (result_ndim - values.ndim + 1))]
     return {"values": values, "indices": batched}
@@ -505,7 +505,7 @@ def copied_in_rows(xp, array):
     return xp.asarray(array, copy=True) if rows is array else rows
 
 
-def _scattered(xp, input, dim, index, src):
+def _scatter_parts(xp, input, dim, index, src):
     # input as a writable copy, the indices into it, and the elements to write
     result = copied_in_rows(xp, input)
     if 0 in index.shape:
@@ -530,7 +530,7 @@ def _scattered(xp, input, dim, index, src):
 )
 def scatter(xp, input: Array, dim, index: Constant, src: Array):
     """A copy of input with the elements of src (or a number) written to the places that index names along one axis."""
-    result, target, where, part = _scattered(xp, input, dim, index, number_as(src, input.dtype))
+    result, target, where, part = _scatter_parts(xp, input, dim, index, number_as(src, input.dtype))
     xp.setitem(target, where, part)
     return result
 
@@ -558,7 +558,7 @@ def _(ops, g, dim, index, src_shape):
 @linear(axes=("dim",), batching="joint", inplace=True, check=_check_scatter("scatter"))
 def scatter_add(xp, input: Array, dim, index: Constant, src: Array):
     """A copy of input with the elements of src added at the places that index names along one axis."""
-    result, target, where, part = _scattered(xp, input, dim, index, src)
+    result, target, where, part = _scatter_parts(xp, input, dim, index, src)
     xp.add_at(target, where, part)
     return result
 
@@ -619,13 +619,13 @@ def where_equal(ops, a, b):
 def _declare_reduction(name, check):
     def kernel(xp, input: Array, dim, index: Constant, src: Array, reduce, include_self=True):
         """A copy in which each element is reduced with the elements of src that index sends to its position."""
-        result, target, where, part = _scattered(xp, input, dim, index, src)
+        result, target, where, part = _scatter_parts(xp, input, dim, index, src)
         if not include_self:
             xp.setitem(target, where, neutral(xp, reduce, input.dtype))
         xp.reduce_at(REDUCTIONS[reduce], target, where, part)
         if reduce == "mean":
             numbers = xp.full(input.shape, int(include_self), dtype=xp.int64)
-            numbers, counts, where, _ = _scattered(xp, numbers, dim, index, 0)
+            numbers, counts, where, _ = _scatter_parts(xp, numbers, dim, index, 0)
             xp.reduce_at("add", counts, where, 1)
             divide = xp.divide if kind_of(input) in "fc" else xp.floor_divide
             result = divide(result, xp.astype(xp.maximum(numbers, 1), input.dtype))
@@ -819,7 +819,7 @@ def _check_slices(operation, error, prefix, number):
     return check
 
 
-def scaled(xp, alpha, array):
+def scale(xp, alpha, array):
     """alpha * array, in the type of the array."""
     return array if alpha == 1 else xp.astype(xp.asarray(alpha), array.dtype) * array
 
@@ -828,14 +828,14 @@ def scaled(xp, alpha, array):
 def index_add(xp, input: Array, dim, index: Constant, source: Array, *, alpha: Number = 1):
     """A copy of input with alpha times the slices of source added to the slices that a vector of indices names."""
     if not input.ndim:
-        return input + scaled(xp, alpha, xp.reshape(source, ()))
+        return input + scale(xp, alpha, xp.reshape(source, ()))
     rows = source if source.ndim else xp.reshape(source, (1,))
     if dim:
         rows = xp.moveaxis(rows, dim, 0)
     total = xp.sum_at((input.shape[dim], *rows.shape[1:]), (xp.reshape(index, (-1,)),), rows)
     if dim:
         total = xp.moveaxis(total, 0, dim)
-    return input + scaled(xp, alpha, total)
+    return input + scale(xp, alpha, total)
 
 
 @index_add.vjp("input")

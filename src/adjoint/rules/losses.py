@@ -19,7 +19,7 @@ _HIDDEN = {"method": False, "function": False}
 # element by element ---------------------------------------------------------------------------------------------------
 
 
-def _reduced(xp, losses, reduction, dim):
+def _reduce(xp, losses, reduction, dim):
     if reduction == "none":
         return losses
     total = xp.sum(losses, axis=axes_of(losses, dim))
@@ -51,7 +51,7 @@ def _loss(name, message, value, by_input, by_target=None, node=None, parameter=N
 
     def kernel(xp, input: Array, target: Array, parameter=None, reduction="mean", dim=None):
         require_real(message, input)
-        return _reduced(xp, value(xp, input, target, parameter), reduction, dim)
+        return _reduce(xp, value(xp, input, target, parameter), reduction, dim)
 
     kernel.__doc__ = f"{name.replace('_', ' ').capitalize()} of input and target."
     node_names = {"parameter": parameter, "dim": None, "reduction": None}
@@ -343,7 +343,7 @@ def _nowhere(ops, values):
     return ops.full_like(values, _NEVER)
 
 
-def _reached(ops, emitted, skip, steps):
+def _arrival_logs(ops, emitted, skip, steps):
     """For each moment, the logarithm of the probability to have come to each state; after a sample's end the last."""
     axis = skip.ndim - 1
     entry = ops.cat([emitted[0, ..., :2], _nowhere(ops, emitted[0, ..., 2:])], axis)
@@ -378,7 +378,7 @@ def _ctc_slope(ops, log_probs, states, skip, last, steps, zero_infinity):
     """The derivative of the loss along log_softmax: the probabilities of classes less those given the target."""
     places = _places_of_states(states, log_probs.shape)
     emitted = ops.clamp(ops.index(ops.reshape(log_probs, (-1,)), (places,)), _NEVER)
-    reached, remaining = _reached(ops, emitted, skip, steps), _remaining(ops, emitted, skip, last, steps)
+    reached, remaining = _arrival_logs(ops, emitted, skip, steps), _remaining(ops, emitted, skip, last, steps)
     total = ops.logsumexp(reached[-1] + last, 1, True)
     possible = total > _NEVER / 2
     # an infinite loss has no derivative
@@ -410,7 +410,7 @@ def ctc_loss(
     ops, places = Kernels(xp), _places_of_states(states, log_probs.shape[lead:])
     flat = xp.reshape(log_probs, (*log_probs.shape[:lead], prod(log_probs.shape[lead:])))
     emitted = xp.maximum(xp.moveaxis(xp.take(flat, places, axis=lead), lead, 0), _NEVER)
-    reached = _reached(ops, emitted, skip, steps)
+    reached = _arrival_logs(ops, emitted, skip, steps)
     total = ops.logsumexp(reached[-1] + last, last.ndim - 1)
     return xp.where(total > _NEVER / 2, -total, xp.inf)
 

@@ -124,7 +124,7 @@ def logaddexp2(xp, input: Array, other: Array):
 # angles -------------------------------------------------------------------------------------------------------------
 
 
-def _scaled(name, factor, node, doc):
+def _scale(name, factor, node, doc):
     def body(xp, input: Array):
         if kind_of(input) == "c":
             raise RuntimeError(f"{name} is not supported for complex tensors.")
@@ -134,8 +134,8 @@ def _scaled(name, factor, node, doc):
     return elementwise(name=name, input=factor, dtypes="float", inplace=True, node=node)(body)
 
 
-_scaled("deg2rad", 0.017453292519943295, "Deg2RadBackward0", "Degrees in radians.")
-_scaled("rad2deg", 57.29577951308232, "Rad2DegBackward0", "Radians in degrees.")
+_scale("deg2rad", 0.017453292519943295, "Deg2RadBackward0", "Degrees in radians.")
+_scale("rad2deg", 57.29577951308232, "Rad2DegBackward0", "Radians in degrees.")
 
 
 def _check_polar(abs, angle):

@@ -108,7 +108,7 @@ def with_rank(ops: Any, series: Any, ndim: int) -> Any:
     return series if len(shape) >= ndim else ops.reshape(series, (shape[0], *(1,) * (ndim - len(shape)), *shape[1:]))
 
 
-def propagated(step: Step) -> Any:
+def propagate(step: Step) -> Any:
     """The series of the result of an operation; for several results a tuple, None for results without one."""
     recurrence = RECURRENCES.get(step.rule.name)
     if recurrence is not None:
@@ -214,7 +214,7 @@ def _convolution(step: Step, values: dict[str, Any], slots: list[Slot], series: 
     if len(slots) == 1:
         return on(series[0])
     if len(slots) == 2:
-        return convolved(step, series[0], series[1], on, prod(step.y.shape))
+        return convolve(step, series[0], series[1], on, prod(step.y.shape))
     total = None
     n = series[0].shape[0]
     for k in range(n):
@@ -229,7 +229,7 @@ def _convolution(step: Step, values: dict[str, Any], slots: list[Slot], series: 
 _TOGETHER = 2**16
 
 
-def convolved(step: Step, a: Any, b: Any, product: Callable[[Any, Any], Any], size: int) -> Any:
+def convolve(step: Step, a: Any, b: Any, product: Callable[[Any, Any], Any], size: int) -> Any:
     """The convolution of two series: sums of products over pairs of coefficients whose orders add up to each order.
 
     product: takes several coefficients of each along a first axis. size: the number of elements of one product.
@@ -253,7 +253,7 @@ def _by_jvp(step: Step) -> Any:
         return _with_first_by_name(step, None)
     rates = {name: derived(step, s) for name, s in step.series.items()}
     if not needs_result(step):
-        return _with_first_by_name(step, _integrated(step, _jvp(step, rates, step.y, n - 1)))
+        return _with_first_by_name(step, _integrate(step, _jvp(step, rates, step.y, n - 1)))
     outputs = (step.y,) if rule.outputs is None else step.y
     coefficients: list[Any] = [[y] if kind_of(y) in "fc" else None for y in outputs]
     for k in range(1, n):
@@ -321,10 +321,10 @@ def _tensors(step: Step, series: Any, value: Any) -> Any:
     return step.level.tensor(series)
 
 
-def _integrated(step: Step, rates: Any) -> Any:
+def _integrate(step: Step, rates: Any) -> Any:
     """The coefficients of order 1 and more from the series of the derivative."""
     if isinstance(rates, tuple):
-        return tuple(_integrated(step, rate) for rate in rates)
+        return tuple(_integrate(step, rate) for rate in rates)
     return None if rates is None else rates / step.level.numbers(rates)
 
 
@@ -557,7 +557,7 @@ def _det(step: Step) -> Any:
     """y' = y trace(inv(A) A')."""
     if step.n == 1:
         return step.y[None]
-    exponent = _integrated(step, _logarithmic_rate(step))
+    exponent = _integrate(step, _logarithmic_rate(step))
     exponent = step.with_first(step.ops.zeros_like(exponent[0]), exponent)
     return step.y * step.ops.series_riccati(exponent, "exp", 0)
 
@@ -567,7 +567,7 @@ def _slogdet(step: Step) -> Any:
     ops, (sign, logarithm) = step.ops, step.y
     if step.n == 1:
         return sign[None], logarithm[None]
-    exponent = _integrated(step, _logarithmic_rate(step))
+    exponent = _integrate(step, _logarithmic_rate(step))
     if kind_of(exponent) != "c":
         return None, step.result(exponent, logarithm)
     turn = 1j * ops.imag(exponent)
@@ -608,14 +608,14 @@ def _logsumexp(step: Step) -> Any:
     """y = y[0] + log of the sum of exp(x - y[0])."""
     ops, dim, keepdim = step.ops, step.values["dim"], step.values["keepdim"]
     first = step.series["input"][0]
-    y = restored(ops, step.y, first.ndim, dim, keepdim)
+    y = restore(ops, step.y, first.ndim, dim, keepdim)
     weights = ops.exp(first - y)
     return step.level.run(
         lambda change: step.y + ops.log(ops.sum(weights * ops.exp(change), dim, keepdim)), _without_value(step)
     )
 
 
-def restored(ops: Any, y: Any, ndim: int, dim: Any, keepdim: bool) -> Any:
+def restore(ops: Any, y: Any, ndim: int, dim: Any, keepdim: bool) -> Any:
     """The result of a reduction with the axes that it lacks."""
     if keepdim:
         return y

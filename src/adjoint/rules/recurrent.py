@@ -30,7 +30,7 @@ def _parts(x, n):
     return [x[..., k * size : (k + 1) * size] for k in range(n)]
 
 
-def _joined(xp, gates, shape):
+def _join(xp, gates, shape):
     # side by side; each has the state's shape, also if only that has the axes of a batch
     return xp.concat([xp.broadcast_to(gate, shape) for gate in gates], axis=-1)
 
@@ -57,11 +57,11 @@ def lstm_step(xp, input_part: Array, before: Array, memory: Array):
     results = gated_step(REMEMBER, (input_part, before, memory))
     if results is not None:
         return results
-    states, gates = _remembered(xp, input_part, before, (None, memory))
-    return *states, _joined(xp, gates, states[1].shape)
+    states, gates = _remember(xp, input_part, before, (None, memory))
+    return *states, _join(xp, gates, states[1].shape)
 
 
-def _remembered(xp, input_part, before, states):
+def _remember(xp, input_part, before, states):
     i, f, c, o = _parts(input_part + before, 4)
     gates = i, f, c, o = logistic(xp, i), logistic(xp, f), xp.tanh(c), logistic(xp, o)
     following = f * states[1] + i * c
@@ -107,11 +107,11 @@ def gru_step(xp, input_part: Array, before: Array, state: Array):
     results = gated_step(UPDATE, (input_part, before, state))
     if results is not None:
         return results
-    (following,), gates = _updated(xp, input_part, before, (state,))
-    return following, _joined(xp, gates[:3], following.shape)
+    (following,), gates = _update(xp, input_part, before, (state,))
+    return following, _join(xp, gates[:3], following.shape)
 
 
-def _updated(xp, input_part, before, states):
+def _update(xp, input_part, before, states):
     # the state's part of the candidate is saved with the gates
     input_parts, parts = _parts(input_part, 3), _parts(before, 3)
     reset, update = (logistic(xp, input_parts[k] + parts[k]) for k in range(2))
@@ -187,8 +187,8 @@ class Cell(NamedTuple):
     back: Any
 
 
-LSTM = Cell("lstm", 2, 4, 4, _remembered, _remembered_back)
-GRU = Cell("gru", 1, 3, 4, _updated, _updated_back)
+LSTM = Cell("lstm", 2, 4, 4, _remember, _remembered_back)
+GRU = Cell("gru", 1, 3, 4, _update, _updated_back)
 ELMAN = {
     "tanh": Cell("tanh", 1, 1, 0, _by_tanh, _by_tanh_back),
     "relu": Cell("relu", 1, 1, 0, _by_relu, _by_relu_back),
@@ -242,7 +242,7 @@ def _sequence(xp, cell, input_part, weight, bias, start, projection, sizes, reve
         if projection is not None:
             following = (following[0] @ xp.matrix_transpose(projection), *following[1:])
         # the visible state has all batch axes, from whichever array they come
-        moment = [*following, _joined(xp, gates, _leading(gates[0].shape, following[0]))] if gates else following
+        moment = [*following, _join(xp, gates, _leading(gates[0].shape, following[0]))] if gates else following
         results.append([xp.broadcast_to(each, _leading(each.shape, following[0])) for each in moment])
     columns = zip(*_in_order(results, reverse), strict=True)
     return tuple([xp.concat(column, axis=-2) for column in columns])

@@ -69,7 +69,7 @@ def reduced_shape(shape, dim, keepdim):
     return tuple([n for axis, n in enumerate(shape) if axis not in dims])
 
 
-def flattened(xp, input, dim):
+def flatten(xp, input, dim):
     """The input with the named axes (None: all) as one axis, the last."""
     dims = dims_of(dim, input.ndim)
     if len(dims) == input.ndim:
@@ -693,7 +693,7 @@ def _(ops, t, y, input, dim, keepdim):
     return ops.sum(t * ops.exp(input - restore(y, input.shape, dim, keepdim)), dim, keepdim)
 
 
-def _lowered(xp, name, input, dim):
+def _lower(xp, name, input, dim):
     # input with its largest element along an axis at 0
     last = "_lastdim" if dim == input.ndim - 1 else ""
     refuse_kinds("biuc", f"{name}{last}_kernel_impl", input)
@@ -708,7 +708,7 @@ def softmax(xp, input: Array, dim):
         return result
     if not input.size:
         return xp.asarray(input, copy=True)
-    powers = xp.exp(_lowered(xp, "softmax", input, dim))
+    powers = xp.exp(_lower(xp, "softmax", input, dim))
     return row_major(powers / xp.sum(powers, axis=axes_of(input, dim), keepdims=True))
 
 
@@ -733,7 +733,7 @@ def log_softmax(xp, input: Array, dim):
         return result
     if not input.size:
         return xp.asarray(input, copy=True)
-    lowered = _lowered(xp, "log_softmax", input, dim)
+    lowered = _lower(xp, "log_softmax", input, dim)
     return row_major(lowered - xp.log(xp.sum(xp.exp(lowered), axis=axes_of(input, dim), keepdims=True)))
 
 
@@ -780,7 +780,7 @@ def _position_of(name):
                 raise IndexError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
             refuse_empty(name, input, dim)
         is_one = dim is None or (isinstance(dim, int) and input.ndim > 0)
-        rows, axis = (input, dim) if is_one else (flattened(xp, input, dim), -1)
+        rows, axis = (input, dim) if is_one else (flatten(xp, input, dim), -1)
         result = getattr(xp, name)(rows, axis=axis)
         return xp.reshape(result, reduced_shape(input.shape, dim, True)) if keepdim else result
 

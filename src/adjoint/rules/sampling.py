@@ -77,10 +77,10 @@ def _position(ops, coordinate, n, align_corners):
     return ((coordinate + 1) * n - 1) / 2, one * (n / 2)
 
 
-def _bounded(ops, position, slope, n, padding, align_corners):
+def _bound(ops, position, slope, n, padding, align_corners):
     """The position that replaces one beyond the axis, and its slope."""
     if padding == "reflection":
-        position, slope = _reflected(ops, position, slope, n, align_corners)
+        position, slope = _reflect(ops, position, slope, n, align_corners)
     if padding != "zeros":
         interior = (position > 0) & (position < n - 1)
         slope = ops.where(interior, slope, 0)
@@ -90,7 +90,7 @@ def _bounded(ops, position, slope, n, padding, align_corners):
     return ops.where(there, position, -100), ops.where(there, slope, 0)
 
 
-def _reflected(ops, position, slope, n, align_corners):
+def _reflect(ops, position, slope, n, align_corners):
     low, span = (0.0, n - 1.0) if align_corners else (-0.5, float(n))
     if span == 0:
         return position * 0, slope * 0
@@ -131,14 +131,14 @@ def _cubic(part, near, far):
 def _factors(ops, coordinate, n, mode, padding, align_corners):
     """Along one axis: the elements around a coordinate, -1 for none, their weights, and the weights' slopes."""
     position, slope = _position(ops, coordinate, n, align_corners)
-    position, slope = _bounded(ops, position, slope, n, "zeros" if mode == "bicubic" else padding, align_corners)
+    position, slope = _bound(ops, position, slope, n, "zeros" if mode == "bicubic" else padding, align_corners)
     if mode == "nearest":
         return [_element(ops, ops.round(position), n)], [ops.ones_like(position)], [ops.zeros_like(position)]
     low = ops.floor(position)
     part = position - low
     if mode == "bilinear":
         return [_element(ops, low, n), _element(ops, low + 1, n)], [1 - part, part], [-slope, slope]
-    wholes = [_bounded(ops, low + step, slope, n, padding, align_corners)[0] for step in (-1, 0, 1, 2)]
+    wholes = [_bound(ops, low + step, slope, n, padding, align_corners)[0] for step in (-1, 0, 1, 2)]
     near, far = _derivative(_NEAR), _derivative(_FAR)
     first, second, third, fourth = _cubic(part, near, far)
     slopes = [first * slope, second * slope, -third * slope, -fourth * slope]

@@ -44,15 +44,15 @@ series_quotient = general(name="series_quotient", **_OPTIONS)(_of_two(kernels.QU
 
 @series_product.vjp("input")
 def _(ops, g, other, dim):
-    return _transposed(ops, g, other, dim)
+    return _transpose(ops, g, other, dim)
 
 
 @series_product.vjp("other")
 def _(ops, g, input, dim):
-    return _transposed(ops, g, input, dim)
+    return _transpose(ops, g, input, dim)
 
 
-def _transposed(ops, g, factor, dim):
+def _transpose(ops, g, factor, dim):
     """The cotangent of a series that was multiplied by a factor."""
     return ops.series_correlation(g, ops.conj(factor), dim)
 
@@ -69,8 +69,8 @@ def _(ops, g, input, dim):
 
 @series_quotient.vjp("input", "other")
 def _(ops, g, other, y, dim, needs):
-    of_input = _transposed(ops, g, _inverse(ops, other, dim), dim)
-    return of_input, -_transposed(ops, of_input, y, dim) if needs[1] else None
+    of_input = _transpose(ops, g, _inverse(ops, other, dim), dim)
+    return of_input, -_transpose(ops, of_input, y, dim) if needs[1] else None
 
 
 @series_quotient.jvp("input")
@@ -120,7 +120,7 @@ def _riccati_slope(ops, y, name, dim):
 
 @series_riccati.vjp("input")
 def _(ops, g, y, name, dim):
-    return _transposed(ops, g, _riccati_slope(ops, y, name, dim), dim)
+    return _transpose(ops, g, _riccati_slope(ops, y, name, dim), dim)
 
 
 @series_riccati.jvp("input")
@@ -149,7 +149,7 @@ def _power_slope(ops, input, y, exponent, dim):
 
 @series_power.vjp("input")
 def _(ops, g, input, y, exponent, dim):
-    return _transposed(ops, g, _power_slope(ops, input, y, exponent, dim), dim)
+    return _transpose(ops, g, _power_slope(ops, input, y, exponent, dim), dim)
 
 
 @series_power.jvp("input")
@@ -170,7 +170,7 @@ def series_log(xp, input: Array, dim=0):
 
 @series_log.vjp("input")
 def _(ops, g, input, dim):
-    return _transposed(ops, g, _inverse(ops, input, dim), dim)
+    return _transpose(ops, g, _inverse(ops, input, dim), dim)
 
 
 @series_log.jvp("input")
@@ -200,7 +200,7 @@ def _wave_slope(ops, input, name, dim):
 
 @series_wave.vjp("input")
 def _(ops, g, input, name, dim):
-    return _transposed(ops, g, _wave_slope(ops, input, name, dim), dim)
+    return _transpose(ops, g, _wave_slope(ops, input, name, dim), dim)
 
 
 @series_wave.jvp("input")

@@ -11,7 +11,7 @@ from .declare import Array, Constant, constant, general, linear
 from .reduce import (
     NO_AXES,
     declare_attained,
-    flattened,
+    flatten,
     part,
     reduced_shape,
     refuse_complex,
@@ -227,7 +227,7 @@ declare_picked("median", _median, node="MedianBackward1", method=False, function
 def _median_all(xp, input: Array, dim=None, keepdim=False):
     """The median of all elements (the lower of two); NaN if there is one, or if there are no elements."""
     refuse_kinds("bc", "median_cpu", input)
-    flat, shape = flattened(xp, input, dim), reduced_shape(input.shape, dim, keepdim)
+    flat, shape = flatten(xp, input, dim), reduced_shape(input.shape, dim, keepdim)
     n = flat.shape[-1]
     if not n:
         return _nothing(xp, shape, input.dtype)
@@ -264,7 +264,7 @@ declare_picked("nanmedian", _nanmedian, node="NanmedianBackward1", method=False,
 def _nanmedian_all(xp, input: Array, dim=None, keepdim=False):
     """The median of all elements that are not NaN (the lower of two); NaN if there are none."""
     refuse_kinds("bc", "median_cpu", input)
-    flat, shape = xp.sort(flattened(xp, input, dim), axis=-1), reduced_shape(input.shape, dim, keepdim)
+    flat, shape = xp.sort(flatten(xp, input, dim), axis=-1), reduced_shape(input.shape, dim, keepdim)
     if not flat.shape[-1]:
         return _nothing(xp, shape, input.dtype)
     counts = xp.sum(flat == flat, axis=-1, keepdims=True)

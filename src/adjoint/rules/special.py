@@ -55,10 +55,10 @@ def unary(name, kernel, partial, *, label=None, doc="", **options):
 
     hidden = {"method": False, "function": False} if name.startswith("special_") else {"inplace": True}
     rule = elementwise(name=name, input=partial, dtypes="float", **{**hidden, **options})
-    return rule(_documented(body, doc))
+    return rule(_document(body, doc))
 
 
-def _documented(body, doc):
+def _document(body, doc):
     body.__doc__ = doc
     return body
 

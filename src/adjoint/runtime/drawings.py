@@ -38,7 +38,7 @@ class Drawing:
         ]
         for i, box in enumerate(self.boxes):
             colour = f', fillcolor="{_COLOURS[box.kind]}"' if box.kind in _COLOURS else ""
-            lines.append(f"  n{i} [label={_quoted(box.text)}{colour}];\n")
+            lines.append(f"  n{i} [label={_quote(box.text)}{colour}];\n")
         lines.extend(f"  n{source} -> n{target};\n" for source, target in self.arrows)
         return "".join([*lines, "}\n"])
 
@@ -95,6 +95,6 @@ def graphviz() -> str | None:
     return shutil.which("dot")
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{escaped}"'

@@ -130,7 +130,7 @@ class ArrayInBlock(NumpyArray):
 
 
 @contextmanager
-def _paused() -> Iterator[None]:
+def _pause() -> Iterator[None]:
     """A block without replacements."""
     _count(imports=1)
     try:
@@ -139,7 +139,7 @@ def _paused() -> Iterator[None]:
         _count(imports=-1)
 
 
-_finder = PausingFinder(_paused)
+_finder = PausingFinder(_pause)
 
 
 class patched:

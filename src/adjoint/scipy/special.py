@@ -9,7 +9,7 @@ from adjoint.interop.namespaces import for_both as _for_both
 from adjoint.interop.namespaces import over_tensors as _over_tensors
 from adjoint.interop.namespaces import public_names as _public_names
 from adjoint.interop.scipy_functions.special_refusals import REASONS as _REASONS
-from adjoint.interop.scipy_functions.special_refusals import refused as _refused
+from adjoint.interop.scipy_functions.special_refusals import refuse as _refused
 
 globals().update(_public_names("scipy.special.", _special))
 globals().update(_over_tensors("scipy.special.", _special))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from adjoint.arrays.dtypes import dtype, float64, promote_types
-from adjoint.core.errors import explained
+from adjoint.core.errors import explain
 from adjoint.core.graph import TensorBase, new_tensor
 from adjoint.core.modes.grad_mode import enable_grad
 from adjoint.core.modes.state import current, is_grad_enabled
@@ -38,7 +38,7 @@ CONSTANT = (
 
 def constant_error(name: str, what: str) -> RuntimeError:
     """The error for a function whose result does not depend on the tensors of a requested derivative."""
-    return explained(RuntimeError(CONSTANT.format(name=name, what=what)), "lost-derivative")
+    return explain(RuntimeError(CONSTANT.format(name=name, what=what)), "lost-derivative")
 
 
 class Flat:
@@ -95,7 +95,7 @@ class Flat:
 
     def _joined(self, leaves: list[Tensor]) -> Tensor:
         parts = [
-            reshaped(ops.view_as_real(leaf.to(kind)) if kind.is_complex else leaf, (size,)).to(self.kind)
+            reshape(ops.view_as_real(leaf.to(kind)) if kind.is_complex else leaf, (size,)).to(self.kind)
             for leaf, kind, size in zip(leaves, self.kinds, self.sizes, strict=True)
         ]
         if not parts:
@@ -111,7 +111,7 @@ class Flat:
                 pairs = ops.reshape(part.to(kind.to_real()), (*front, *shape, 2))
                 parts.append(ops.complex(pairs[..., 0], pairs[..., 1]))
             else:
-                parts.append(reshaped(part, (*front, *shape)).to(kind))
+                parts.append(reshape(part, (*front, *shape)).to(kind))
             at += size
         return self.structure.unflatten(parts)
 
@@ -121,7 +121,7 @@ class Flat:
         return passing.to_arguments(tree) if self.of_arrays else tree
 
 
-def reshaped(tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
+def reshape(tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
     """The tensor itself where it has the shape, so that a field of one vector records no operation for it."""
     return tensor if tensor.shape == shape else ops.reshape(tensor, shape)
 
@@ -219,7 +219,7 @@ def check_function(
     """
     part = Differentiable(args)
     with enable_grad():
-        aliases = [func.followed(tensor) for tensor in plain(part.tensors)]
+        aliases = [func.follow(tensor) for tensor in plain(part.tensors)]
         with differentiating(aliases):
             result = function(*part.tree(aliases))
     if not isinstance(result, TensorBase):

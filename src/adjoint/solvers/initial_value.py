@@ -117,7 +117,7 @@ def solve_ivp(
         at(t)
         return matrix(y)
 
-    def watched(event: Callable[..., Any]) -> Callable[[float, Any], float]:
+    def watch(event: Callable[..., Any]) -> Callable[[float, Any], float]:
         def function(t: float, y: Any) -> float:
             with no_grad():
                 moment = float(t) if flat.of_arrays else time(t)
@@ -129,7 +129,7 @@ def solve_ivp(
         return function
 
     if events is not None:
-        events = watched(events) if callable(events) else [watched(event) for event in events]
+        events = watch(events) if callable(events) else [watch(event) for event in events]
     derivative = {"jac": jacobian} if method in _IMPLICIT else {}
     result = integrate.solve_ivp(values, t_span, model.x0, method, t_eval, events=events, **derivative, **options)
     result.y = over_time(model, result.y)

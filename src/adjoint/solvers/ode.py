@@ -107,21 +107,21 @@ class Stepper:
         """Let steps be replayed, one recording for each field."""
         step, replays = getattr(self, self.recorded), dict[Field, Callable[..., Any]]()
 
-        def replayed(field: Field, *operands: Any) -> Any:
+        def replay(field: Field, *operands: Any) -> Any:
             if field not in replays:
                 replays[field] = values.compile(partial(step, field))
             return replays[field](*operands)
 
-        setattr(self, self.recorded, replayed)
+        setattr(self, self.recorded, replay)
 
     def step(self, field: Field, t: Tensor, h: Tensor, y: Tensor, first: Tensor, args: Tree) -> tuple[Any, ...]:
         """The state after one step, and all slopes."""
         slopes, state = [first], y
         for node, row in zip(self.tableau.nodes, self.tableau.stages, strict=True):
-            state = y + h * combined(row, slopes)
+            state = y + h * combine(row, slopes)
             slopes.append(field(t + node * h, state, args))
         # the last slope of a closing method belongs to the new state
-        return state if self.tableau.closing else y + h * combined(self.tableau.weights, slopes), slopes
+        return state if self.tableau.closing else y + h * combine(self.tableau.weights, slopes), slopes
 
     def cross(
         self, field: Field, y: Tensor, t0: Tensor, t1: Tensor, args: Tree, guess: float | None
@@ -140,7 +140,7 @@ class Stepper:
             end = 1.0 if progress + 1.01 * step / length >= 1 else progress + step / length
             new, slopes = self.step(field, t0 + progress * span, (end - progress) * span, y, first, args)
             size = length * (end - progress)
-            error = size * self.relative(combined(self.tableau.errors, plain(slopes)), y, new)
+            error = size * self.relative(combine(self.tableau.errors, plain(slopes)), y, new)
             if not math.isfinite(error):
                 error = math.inf
             scale = _SAFETY * max(error, 1e-10) ** (-1 / self.tableau.order)
@@ -270,7 +270,7 @@ def spans(ends: list[float]) -> list[tuple[float, float]]:
     return list(pairwise([0.0, *ends]))
 
 
-def combined(weights: Any, slopes: list[Tensor]) -> Tensor:
+def combine(weights: Any, slopes: list[Tensor]) -> Tensor:
     """A weighted sum, without the terms of weight 0."""
     terms = [weight * slope for weight, slope in zip(weights, slopes, strict=True) if weight]
     total = terms[0]

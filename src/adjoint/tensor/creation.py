@@ -52,7 +52,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 _REAL = (int, float)
 
 
-def _wrapped(array: Any, requires_grad: bool, function: str, device: Device = None) -> Tensor:
+def _wrap(array: Any, requires_grad: bool, function: str, device: Device = None) -> Tensor:
     if device is not None:
         target = as_device(device, function)
         if target != CPU:
@@ -125,7 +125,7 @@ def tensor(
             [3, 4]])
     """
     kind = None if dtype is None else as_dtype(dtype, "tensor")
-    return _wrapped(array_from_data(data, kind, unwrap=_unwrap), requires_grad, "tensor", device)
+    return _wrap(array_from_data(data, kind, unwrap=_unwrap), requires_grad, "tensor", device)
 
 
 def as_tensor(data: Any, dtype: Any = None, device: Device = None) -> Tensor:
@@ -182,7 +182,7 @@ def frombuffer(
             f"requested buffer length ({count} * {size} bytes) after offset ({offset} bytes) must not be greater than "
             f"actual buffer length ({length} bytes)"
         )
-    return _wrapped(numpy.frombuffer(buffer, kind, max(count, -1), offset), requires_grad, "frombuffer")
+    return _wrap(numpy.frombuffer(buffer, kind, max(count, -1), offset), requires_grad, "frombuffer")
 
 
 def asarray(
@@ -211,7 +211,7 @@ def asarray(
         result = result.clone()
     if requires_grad is None or requires_grad == result.requires_grad:
         return result
-    return _wrapped(result._array, requires_grad, "asarray")
+    return _wrap(result._array, requires_grad, "asarray")
 
 
 def from_numpy(ndarray: numpy.ndarray[Any, Any]) -> Tensor:
@@ -238,8 +238,8 @@ def zeros(*size: Any, dtype: Any = None, device: Device = None, requires_grad: b
     >>> adjoint.zeros(2)
     tensor([0., 0.])
     """
-    shape, kind, target = _requested("zeros", size, dtype, out)
-    return _into(target, _wrapped(numpy.zeros(shape, kind), requires_grad, "zeros", device))
+    shape, kind, target = _read_request("zeros", size, dtype, out)
+    return _into(target, _wrap(numpy.zeros(shape, kind), requires_grad, "zeros", device))
 
 
 def ones(*size: Any, dtype: Any = None, device: Device = None, requires_grad: bool = False, **out: Any) -> Tensor:
@@ -250,8 +250,8 @@ def ones(*size: Any, dtype: Any = None, device: Device = None, requires_grad: bo
     tensor([[1., 1.],
             [1., 1.]])
     """
-    shape, kind, target = _requested("ones", size, dtype, out)
-    return _into(target, _wrapped(filling.filled(numpy.empty(shape, kind), 1), requires_grad, "ones", device))
+    shape, kind, target = _read_request("ones", size, dtype, out)
+    return _into(target, _wrap(filling.filled(numpy.empty(shape, kind), 1), requires_grad, "ones", device))
 
 
 def empty(*size: Any, dtype: Any = None, device: Device = None, requires_grad: bool = False, **out: Any) -> Tensor:
@@ -262,16 +262,16 @@ def empty(*size: Any, dtype: Any = None, device: Device = None, requires_grad: b
     adjoint.Size([2, 3])
     """
     layout = as_memory_format(out.pop("memory_format"), "empty") if "memory_format" in out else None
-    shape, kind, target = _requested("empty", size, dtype, out)
+    shape, kind, target = _read_request("empty", size, dtype, out)
     order = None if layout is None else layout.order_for(len(shape))
     if order is None:
         values = numpy.empty(shape, kind)
     else:
         values = numpy.empty([shape[axis] for axis in order], kind).transpose(numpy.argsort(order))
-    return _into(target, _wrapped(values, requires_grad, "empty", device))
+    return _into(target, _wrap(values, requires_grad, "empty", device))
 
 
-def _requested(
+def _read_request(
     name: str, size: tuple[Any, ...], dtype: Any, rest: dict[str, Any]
 ) -> tuple[tuple[int, ...], numpy.dtype[Any], Any]:
     """The shape, the array type, and the tensor given as out= or None; `rest`: further keywords of the call."""
@@ -324,7 +324,7 @@ def full(
     check_number(kind, fill_value)
     shape = check_shape("full", (size,), allow_int=False)
     values = filling.filled(numpy.empty(shape, kind.numpy), number_as(fill_value, kind.numpy))
-    return _wrapped(values, requires_grad, "full", device)
+    return _wrap(values, requires_grad, "full", device)
 
 
 def _laid_out(make: Any, array: Any, kind: Any, layout: Any) -> Any:
@@ -350,7 +350,7 @@ def _like(name: str) -> Any:
         kind = None if dtype is None else as_dtype(dtype, f"{name}_like").numpy
         order = as_memory_format(memory_format, f"{name}_like")
         array_like = _laid_out(getattr(namespace(array), f"{name}_like"), array, kind, order)
-        return subclasses.like(_wrapped(array_like, requires_grad, f"{name}_like", device), input)
+        return subclasses.like(_wrap(array_like, requires_grad, f"{name}_like", device), input)
 
     like.__name__ = like.__qualname__ = f"{name}_like"
     like.__doc__ = f"""{name}() of the shape and, unless another is given, the dtype of a tensor.
@@ -377,7 +377,7 @@ def empty_strided(
         )
     n = 1 + sum((n - 1) * k for n, k in zip(shape, steps, strict=True)) if 0 not in shape else 0
     memory = numpy.empty(n, _kind(dtype, "empty_strided"))
-    return _wrapped(as_strided(memory, shape, steps), requires_grad, "empty_strided", device)
+    return _wrap(as_strided(memory, shape, steps), requires_grad, "empty_strided", device)
 
 
 def empty_permuted(
@@ -405,7 +405,7 @@ def empty_permuted(
             else f"Dimension out of range (expected to be between 0 and {len(shape) - 1}, but got {wrong})"
         )  # fmt: skip
     memory = numpy.empty([shape[axis] for axis in order], _kind(dtype, "empty_permuted"))
-    return _wrapped(memory.transpose(numpy.argsort(order)), requires_grad, "empty_permuted", device)
+    return _wrap(memory.transpose(numpy.argsort(order)), requires_grad, "empty_permuted", device)
 
 
 zeros_like = _like("zeros")
@@ -433,7 +433,7 @@ def full_like(
     order = as_memory_format(memory_format, "full_like")
     xp = namespace(array)
     values = _laid_out(lambda like, **options: xp.full_like(like, value, **options), array, kind.numpy, order)
-    return subclasses.like(_wrapped(values, requires_grad, "full_like", device), input)
+    return subclasses.like(_wrap(values, requires_grad, "full_like", device), input)
 
 
 @_takes_out
@@ -450,7 +450,7 @@ def arange(
     tensor([0, 1, 2])
     """
     if end is None and dtype is None and type(start) is int and start >= 0 and step == 1:
-        return _wrapped(numpy.arange(start), requires_grad, "arange", device)
+        return _wrap(numpy.arange(start), requires_grad, "arange", device)
     if end is None:
         start, end = 0, start
     if end is None:
@@ -480,7 +480,7 @@ def arange(
         values = (start + step * numpy.arange(n, dtype=numpy.float64)).astype(kind.numpy)
     else:
         values = (start + step * numpy.arange(n)).astype(kind.numpy)
-    return _wrapped(values, requires_grad, "arange", device)
+    return _wrap(values, requires_grad, "arange", device)
 
 
 def range_(
@@ -503,7 +503,7 @@ def range_(
     # products, not sums, of steps: the last one does not miss the end by the rounding of all before
     steps = numpy.arange(math.floor((end - start) / step) + 1, dtype=numpy.float64)
     values = (start + step * steps).astype(kind.numpy)
-    return _wrapped(values, requires_grad, "range", device)
+    return _wrap(values, requires_grad, "range", device)
 
 
 RANGE_IS_DEPRECATED = (
@@ -536,7 +536,7 @@ def linspace(
         dtype = get_default_complex_dtype()
     kind = _kind(dtype, "linspace")
     values = _whole_steps(start, end, steps) if kind.kind in "iu" else _even_steps(start, end, steps)
-    return _wrapped(values.astype(kind, copy=False), requires_grad, "linspace", device)
+    return _wrap(values.astype(kind, copy=False), requires_grad, "linspace", device)
 
 
 def _even_steps(start: Any, end: Any, steps: int) -> Any:
@@ -582,7 +582,7 @@ def logspace(
     if kind.kind in "iu":
         start, end = int(start), int(end)
     values = numpy.power(base, _even_steps(start, end, steps))  # as numpy.logspace
-    return _wrapped(values.astype(kind, copy=False), requires_grad, "logspace", device)
+    return _wrap(values.astype(kind, copy=False), requires_grad, "logspace", device)
 
 
 @_takes_out
@@ -603,7 +603,7 @@ def eye(
             raise TypeError(f"eye(): argument '{name}' (position {position}) must be int, not {type_name(size)}")
         if size < 0:
             raise RuntimeError(f"{name} must be greater or equal to 0, got {size}")
-    return _wrapped(filling.eye(n, m, dtype=_kind(dtype, "eye")), requires_grad, "eye", device)
+    return _wrap(filling.eye(n, m, dtype=_kind(dtype, "eye")), requires_grad, "eye", device)
 
 
 # random numbers -----------------------------------------------------------------------------------------------------
@@ -646,9 +646,9 @@ def rand(
     >>> adjoint.rand(2, 3).shape
     adjoint.Size([2, 3])
     """
-    shape, kind, target = _requested("rand", size, dtype, out)
+    shape, kind, target = _read_request("rand", size, dtype, out)
     numbers = _random_array(draws.uniform, generator, shape, kind)
-    return _into(target, _wrapped(numbers, requires_grad, "rand", device))
+    return _into(target, _wrap(numbers, requires_grad, "rand", device))
 
 
 def randn(
@@ -662,9 +662,9 @@ def randn(
     >>> adjoint.randn(2, 3).shape
     adjoint.Size([2, 3])
     """
-    shape, kind, target = _requested("randn", size, dtype, out)
+    shape, kind, target = _read_request("randn", size, dtype, out)
     numbers = _random_array(draws.normal, generator, shape, kind)
-    return _into(target, _wrapped(numbers, requires_grad, "randn", device))
+    return _into(target, _wrap(numbers, requires_grad, "randn", device))
 
 
 def randint(
@@ -691,7 +691,7 @@ def randint(
     kind = numpy.dtype("int64") if dtype is None else as_dtype(dtype, "randint").numpy
     shape = check_shape("randint", (size,), position=2, allow_int=False)
     array = _random_array(draws.integers, generator, shape, kind, low, high)
-    result = _wrapped(array, requires_grad, "randint", device)
+    result = _wrap(array, requires_grad, "randint", device)
     return _into(out, result)
 
 
@@ -707,7 +707,7 @@ def randperm(
     """
     kind = numpy.dtype("int64") if dtype is None else as_dtype(dtype, "randperm").numpy
     array = _random_array(_permutations, generator, (), n, kind)
-    result = _wrapped(array, requires_grad, "randperm", device)
+    result = _wrap(array, requires_grad, "randperm", device)
     return _into(out, result)
 
 
@@ -809,7 +809,7 @@ def scalar_tensor(
     kind = get_default_dtype() if dtype is None else as_dtype(dtype, "scalar_tensor")
     if isinstance(s, complex) and s.imag and not kind.is_complex:
         raise RuntimeError(f"value cannot be converted to type {kind.c_name} without overflow")
-    return _wrapped(array_from_data(s, kind), requires_grad, "scalar_tensor", device)
+    return _wrap(array_from_data(s, kind), requires_grad, "scalar_tensor", device)
 
 
 _TRIANGLE = """The indices of the {side} triangle of a row by col matrix.
@@ -838,7 +838,7 @@ def _triangle_indices(name: str, holds: Any) -> Any:
         if kind.category != 1:
             raise NotImplementedError(f"\"{name}\" not implemented for '{kind.long_name}'")
         array = filling.kept_copy(places, row * col, row, col, offset, kind.numpy)
-        return _wrapped(array, requires_grad, name, device)
+        return _wrap(array, requires_grad, name, device)
 
     @cached(64)
     def places(row: int, col: int, offset: int, kind: Any) -> Any:

@@ -68,10 +68,10 @@ def set_printoptions(
         ValueError: there is no profile of this name.
     """
     global _options
-    _options = _changed(precision, threshold, edgeitems, linewidth, profile, sci_mode)
+    _options = _change(precision, threshold, edgeitems, linewidth, profile, sci_mode)
 
 
-def _changed(
+def _change(
     precision: int | None = None,
     threshold: float | None = None,
     edgeitems: int | None = None,
@@ -95,7 +95,7 @@ class printoptions(ModeBlock, ContextDecorator):
         self.options = options
 
     def _changes(self) -> tuple[Any, ...]:
-        return ((ATTRIBUTE, "_options", (sys.modules[__name__], _changed(**self.options))),)
+        return ((ATTRIBUTE, "_options", (sys.modules[__name__], _change(**self.options))),)
 
 
 def format_tensor(

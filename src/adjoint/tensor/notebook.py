@@ -31,14 +31,14 @@ def picture(array: Any) -> str:
     """A line for a vector, a map for a matrix, as SVG; None for other arrays, and for arrays without numbers."""
     if type(array) is not numpy.ndarray or array.dtype.kind not in "fiu" or array.size < 2 or array.ndim not in (1, 2):
         return ""
-    values = thinned(array.astype(numpy.float64), POINTS if array.ndim == 1 else CELLS)
+    values = thin(array.astype(numpy.float64), POINTS if array.ndim == 1 else CELLS)
     if not numpy.isfinite(values).any():
         return ""
     drawing = line_of(values) if values.ndim == 1 else map_of(values)
     return f'<br><svg width="{WIDTH}" height="{HEIGHT}" preserveAspectRatio="none" {drawing}</svg>'
 
 
-def thinned(values: Any, most: int) -> Any:
+def thin(values: Any, most: int) -> Any:
     """The values at evenly spaced positions, so many at most along each axis."""
     for axis, n in enumerate(values.shape):
         values = values.take(numpy.linspace(0, n - 1, min(n, most)).round().astype(int), axis)

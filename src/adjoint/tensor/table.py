@@ -34,11 +34,11 @@ def operation_named(name: str) -> Operation:
     return operations[name]
 
 
-def _reduced(operation: Operation) -> tuple[Any, tuple[str]]:
+def _reduce(operation: Operation) -> tuple[Any, tuple[str]]:
     return operation_named, (operation.name,)
 
 
-copyreg.pickle(Operation, _reduced)
+copyreg.pickle(Operation, _reduce)
 
 
 def signature_of(rule: Rule) -> Any:

@@ -389,7 +389,7 @@ class Tensor(ArithmeticTensor):
             return self
         if self.is_cuda:
             raise RuntimeError(f"cannot pin '{self.type()}' only dense CPU tensors can be pinned")
-        array = shared_memory.pinned(self._array)
+        array = shared_memory.pin(self._array)
         copy = self.clone()
         copy._array = array
         return copy
@@ -1019,7 +1019,7 @@ class Tensor(ArithmeticTensor):
         (1, 2)
         """
         if pin_memory is not False:
-            return _pinned(
+            return _pin(
                 self.new_empty_strided,
                 pin_memory,
                 size,
@@ -1046,7 +1046,7 @@ class Tensor(ArithmeticTensor):
         tensor([0, 0, 0])
         """
         if pin_memory is not False:
-            return _pinned(self.new_zeros, pin_memory, *size, dtype=dtype, device=device, **options)
+            return _pin(self.new_zeros, pin_memory, *size, dtype=dtype, device=device, **options)
         result = creation.zeros(*size, dtype=dtype or self.dtype, device=self._device_of(device), **options)
         return batched_as(self, result)
 
@@ -1062,7 +1062,7 @@ class Tensor(ArithmeticTensor):
         tensor([1, 1, 1])
         """
         if pin_memory is not False:
-            return _pinned(self.new_ones, pin_memory, *size, dtype=dtype, device=device, **options)
+            return _pin(self.new_ones, pin_memory, *size, dtype=dtype, device=device, **options)
         result = creation.ones(*size, dtype=dtype or self.dtype, device=self._device_of(device), **options)
         return batched_as(self, result)
 
@@ -1078,7 +1078,7 @@ class Tensor(ArithmeticTensor):
         adjoint.Size([3])
         """
         if pin_memory is not False:
-            return _pinned(self.new_empty, pin_memory, *size, dtype=dtype, device=device, **options)
+            return _pin(self.new_empty, pin_memory, *size, dtype=dtype, device=device, **options)
         result = creation.empty(*size, dtype=dtype or self.dtype, device=self._device_of(device), **options)
         return batched_as(self, result)
 
@@ -1101,7 +1101,7 @@ class Tensor(ArithmeticTensor):
         tensor([7, 7, 7])
         """
         if pin_memory is not False:
-            return _pinned(
+            return _pin(
                 self.new_full, pin_memory, size, fill_value, dtype=dtype, requires_grad=requires_grad, device=device
             )
         kind = dtype or self.dtype
@@ -1354,7 +1354,7 @@ def unwrap(value: object) -> Any:
     return value._array if isinstance(value, Tensor) else None
 
 
-def _pinned(method: Callable[..., Tensor], pin_memory: bool, *args: Any, **options: Any) -> Tensor:
+def _pin(method: Callable[..., Tensor], pin_memory: bool, *args: Any, **options: Any) -> Tensor:
     """The result of a method that makes a tensor, in pinned memory if asked."""
     from adjoint.tensor.memory.pinning import pinned_if_asked
 

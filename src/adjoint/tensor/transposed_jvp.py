@@ -30,7 +30,7 @@ def transposed_jvp(rule: Rule, tangents: dict[str, Any], values: Values, y: Any)
         pulled = vjp(rule, ops, driver, values, y, needs(rule, tangents))
         pairs = [
             (project_tensor(cotangent, value._array.shape, numpy_dtype(value._array.dtype)), t)
-            for cotangent, value, t in matched(rule, pulled, values, tangents)
+            for cotangent, value, t in match_inputs(rule, pulled, values, tangents)
             if t is not None and cotangent is not None
         ]
     # cotangents that do not depend on the blanks contribute nothing
@@ -53,7 +53,7 @@ def blank(output: TensorBase, nr: int, rule: Rule) -> TensorBase:
     return zeros
 
 
-def matched(rule: Rule, pulled: Any, values: Values, tangents: dict[str, Any]) -> Iterator[tuple[Any, Any, Any]]:
+def match_inputs(rule: Rule, pulled: Any, values: Values, tangents: dict[str, Any]) -> Iterator[tuple[Any, Any, Any]]:
     """Cotangent, value and tangent of each input, or of each member of a sequence."""
     for name, t in tangents.items():
         if name == rule.sequence:

@@ -182,7 +182,7 @@ class Outside(NamedTuple):
 def unmodified(array: Any, counter: Any, version: int) -> Any:
     """The array of a saved tensor. Raises RuntimeError if it was modified in place since."""
     if counter.value != version:
-        raise errors.modified(array, None, 0, counter, version, None)
+        raise errors.modification_error(array, None, 0, counter, version, None)
     return array
 
 

@@ -336,7 +336,7 @@ class Region:
         return text
 
 
-def renewed(propagation: forward.Propagation | None) -> forward.Propagation | None:
+def renew(propagation: forward.Propagation | None) -> forward.Propagation | None:
     """The propagation of tangents at a level, which replaces one that has ended."""
     return None if propagation is None else type(propagation)()
 
@@ -346,8 +346,7 @@ def _in_levels(numbers: tuple[int, ...], propagations: dict[int, Any]) -> Iterat
     """Run with exactly these levels of forward mode; new levels replace those that have ended."""
     with contextlib.ExitStack() as ended:
         levels = {
-            n: n if forward.is_open(n) else ended.enter_context(forward.level(renewed(propagations[n])))
-            for n in numbers
+            n: n if forward.is_open(n) else ended.enter_context(forward.level(renew(propagations[n]))) for n in numbers
         }
         with forward.outside(tuple(levels.values())):
             yield levels

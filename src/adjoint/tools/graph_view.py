@@ -9,7 +9,7 @@ from adjoint.arrays.dtypes import from_numpy_dtype
 from adjoint.arrays.namespace import underlying
 from adjoint.core.edges import GradientEdge, as_edge
 from adjoint.core.graph import AccumulateGrad, Node, SavedTensor, TensorBase
-from adjoint.core.locations import described
+from adjoint.core.locations import description
 from adjoint.runtime.drawings import INNER, LEAF, ROOT, Box, Drawing
 from adjoint.tools.sizes import readable
 
@@ -215,7 +215,7 @@ def saved_tensors(targets: Target | Iterable[Target]) -> SavedTensors:
     entries = SavedTensors()
     for node in nodes_of(targets):
         location = getattr(node, "_ad_saved_at", None)
-        line = None if location is None else described(location)
+        line = None if location is None else description(location)
         for name, saved in node._ad_saved_items():
             placement = _placement_of(saved)
             entries.append(_entry(node, name, placement, memory_ids, line))

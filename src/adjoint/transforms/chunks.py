@@ -78,7 +78,7 @@ class _metered(ModeBlock):
         return ((INTERCEPT, "interceptors", (METER, self.meter)),)
 
 
-def measured(function: Callable[..., Any], *args: Any) -> tuple[Any, int]:
+def measure(function: Callable[..., Any], *args: Any) -> tuple[Any, int]:
     """The result of a function, and the peak of bytes in arrays that it made."""
     meter = interceptor_at(current().interceptors, METER)
     if meter is not None:
@@ -133,7 +133,7 @@ class Chunks:
         """The result of a function for one chunk."""
         if self.size != "auto" or len(self.sizes) == 2:
             return function(*args)
-        result, nbytes = measured(function, *args)
+        result, nbytes = measure(function, *args)
         self.sizes.append(nbytes)
         return result
 

@@ -233,12 +233,12 @@ def put_together(
         primal_tangent = tangent_of(primal, level)
         inner_tangent = None if tangent is None else tangent_of(tangent, level)
         if primal_tangent is not None or inner_tangent is not None:
-            primal_tangent, inner_tangent = completed(primal, tangent, primal_tangent, inner_tangent, level)
+            primal_tangent, inner_tangent = complete(primal, tangent, primal_tangent, inner_tangent, level)
             set_tangent(result, level, put_together(primal_tangent, inner_tangent, number, outer, inner[:position]))
     return result
 
 
-def completed(
+def complete(
     primal: Tensor, tangent: Tensor | None, primal_tangent: Any, of_tangent: Any, level: int
 ) -> tuple[Any, Any]:
     """The tangents of a primal and of its tangent at an inner level; one may be missing."""

@@ -38,7 +38,7 @@ from adjoint.tensor import differentiate
 from adjoint.tensor.protocol_hooks import values
 from adjoint.tensor.table import ops
 from adjoint.transforms import forward, functional
-from adjoint.transforms.batching.vmap import described, vmap
+from adjoint.transforms.batching.vmap import description, vmap
 from adjoint.transforms.chunks import ChunkSize, check_chunk_size
 from adjoint.transforms.jacobians import Block, Job, zero_block
 from adjoint.transforms.passing import OUTSIDE_INFERENCE, for_calls, for_primals
@@ -68,7 +68,7 @@ def alias(tensor: TensorBase, released: Callable[[Tensor], Tensor] | None = None
     return result
 
 
-def followed(tensor: Tensor) -> Tensor:
+def follow(tensor: Tensor) -> Tensor:
     """An alias to differentiate by: a new leaf, or a view that keeps the history that the tensor has."""
     # a view made without recording shows the flag of its base, but has no history
     if tensor.requires_grad and (tensor._requires or not tensor.is_leaf):
@@ -121,7 +121,7 @@ class Recording:
         arguments = list(args)
         for position in positions:
             leaves, structure = input_leaves(args[position])
-            aliases = [followed(leaf) for leaf in leaves]
+            aliases = [follow(leaf) for leaf in leaves]
             self.inputs += aliases
             self.structures.append(structure)
             arguments[position] = structure.unflatten(aliases)
@@ -245,7 +245,7 @@ def places_of(argnums: Argnums, n: int) -> tuple[int, ...]:
     return positions
 
 
-def replayed(function: Function, compile: bool) -> Function:
+def replay(function: Function, compile: bool) -> Function:
     """A function, or what `adjoint.compile` makes of it."""
     return values.compile(function) if compile else function
 
@@ -276,7 +276,7 @@ def grad_and_value(func: Function, argnums: Argnums = 0, has_aux: bool = False, 
     >>> adjoint.func.grad_and_value(lambda x: (x**2).sum())(adjoint.tensor([1.0, 2.0]))
     (tensor([2., 4.]), tensor(5.))
     """
-    return replayed(with_gradient(func, argnums, has_aux), compile)
+    return replay(with_gradient(func, argnums, has_aux), compile)
 
 
 @for_calls
@@ -295,7 +295,7 @@ def value_and_grad(func: Function, argnums: Argnums = 0, has_aux: bool = False, 
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         return both(*args, **kwargs)[::-1]
 
-    return replayed(wrapper, compile)
+    return replay(wrapper, compile)
 
 
 def with_gradient(func: Function, argnums: Argnums, has_aux: bool, has_value: bool = True) -> Function:
@@ -330,7 +330,7 @@ def grad(func: Function, argnums: Argnums = 0, has_aux: bool = False, *, compile
     >>> adjoint.func.grad(adjoint.func.grad(adjoint.sin))(adjoint.tensor(1.0))
     tensor(-0.8415)
     """
-    return replayed(with_gradient(func, argnums, has_aux, has_value=False), compile)
+    return replay(with_gradient(func, argnums, has_aux, has_value=False), compile)
 
 
 @for_primals
@@ -410,8 +410,8 @@ def jvp(
     if structure != other:
         raise RuntimeError(
             f"{name}: Expected primals and tangents to have the same python structure. For example, if primals is a "
-            f"tuple of 3 tensors, tangents also must be. Got primals with structure {described(structure)} and "
-            f"tangents with structure {described(other)}"
+            f"tuple of 3 tensors, tangents also must be. Got primals with structure {description(structure)} and "
+            f"tangents with structure {description(other)}"
         )
     if not values:
         raise RuntimeError(f"{name}: Expected primals to contain at least one Tensor.")
@@ -461,8 +461,8 @@ def linearize(func: Function, *primals: Tree) -> tuple[Any, Function]:
         directions, structure = flatten(tangents)
         if structure != expected:
             raise RuntimeError(
-                f"Expected the tangents {described(structure)} to have the same argspec as the primals "
-                f"{described(expected)}"
+                f"Expected the tangents {description(structure)} to have the same argspec as the primals "
+                f"{description(expected)}"
             )
         check_tangents(directions, kinds)
         pairs = [(p, t) for p, t in zip(cotangents, directions, strict=True) if p.requires_grad]
@@ -559,7 +559,7 @@ def jacrev(
         jacobian = by_rows(recording, argnums, chunk_size)
         return recording.close((jacobian, recording.released(aux)) if has_aux else jacobian)
 
-    return replayed(wrapper, compile)
+    return replay(wrapper, compile)
 
 
 def by_rows(recording: Recording, argnums: Argnums, chunk_size: ChunkSize) -> Tree:
@@ -611,7 +611,7 @@ def jacobian(
         result = by_rows(recording, argnums, chunk_size)
         return recording.close((result, recording.released(aux)) if has_aux else result)
 
-    return replayed(wrapper, compile)
+    return replay(wrapper, compile)
 
 
 @for_calls
@@ -659,7 +659,7 @@ def jacfwd(
             value, aux = split_aux(func(*arguments, **kwargs), has_aux, name)
             return *output_leaves(value, name), aux
 
-        def transformed(tensors: list[Tensor]) -> tuple[list[Tensor], TreeDef, Any]:
+        def transform(tensors: list[Tensor]) -> tuple[list[Tensor], TreeDef, Any]:
             with transforming("jvp") as block:
                 block.take_in(tensors)
                 outputs, shape, aux = run(tensors)
@@ -672,7 +672,7 @@ def jacfwd(
         def on_duals(duals: list[Tensor]) -> functional.Tree:
             nonlocal shape
             with differentiating(()):
-                tensors, structure, _ = transformed(duals)
+                tensors, structure, _ = transform(duals)
             if not outputs:
                 # from here on their shapes and dtypes are known
                 outputs.extend(tensors)
@@ -685,14 +685,14 @@ def jacfwd(
 
         push = vmap(push_one, (None, 0), randomness=randomness)
         if has_aux or not inputs or not all(x._array.size for x in inputs):
-            outputs, shape, aux = transformed([ops.clone(x) for x in inputs])
+            outputs, shape, aux = transform([ops.clone(x) for x in inputs])
         job = Job("jacfwd", chunk_size)
         blocks = job.by_columns(push, outputs, inputs)
         job.warn()
         jacobian = in_structures(blocks, shape, structure.unflatten, argnums)
         return (jacobian, aux) if has_aux else jacobian
 
-    return replayed(wrapper, compile)
+    return replay(wrapper, compile)
 
 
 @for_calls

@@ -133,7 +133,7 @@ def vjp(
     """
     with enable_grad():
         arguments = read("vjp", INPUTS, inputs)
-        primals = tracked(arguments.tensors, create_graph)
+        primals = track(arguments.tensors, create_graph)
         outputs = call("vjp", func, arguments.structure, primals)
         check_differentiable(outputs.tensors, strict)
         vectors = read_vectors("vjp", v, outputs, VECTOR_FOR_OUTPUT)
@@ -260,7 +260,7 @@ def hvp(
             values: list[Tree] = []
 
             def gradient_of(tensors: list[Tensor]) -> Tree:
-                value, slopes = value_and_gradient("hvp", func, arguments.structure, tracked(tensors, True), strict)
+                value, slopes = value_and_gradient("hvp", func, arguments.structure, track(tensors, True), strict)
                 values.append(value)
                 return Tree(slopes, arguments.structure)
 
@@ -360,7 +360,7 @@ def hessian(
         arguments = read("hessian", INPUTS, inputs)
 
         def gradient_of(tensors: list[Tensor]) -> Tree:
-            slopes = value_and_gradient("hessian", func, arguments.structure, tracked(tensors, True), strict)[1]
+            slopes = value_and_gradient("hessian", func, arguments.structure, track(tensors, True), strict)[1]
             return Tree(slopes, arguments.structure)
 
         return full_jacobian(gradient_of, arguments, by_columns, settings)
@@ -444,7 +444,7 @@ def is_flat(structure: TreeDef) -> bool:
 
 def finished(tree: Tree, create_graph: bool) -> Any:
     """The results for the user: the Tensors in their structure, with history only if requested."""
-    return tree.structure.unflatten(tree.tensors if create_graph else detached(tree.tensors))
+    return tree.structure.unflatten(tree.tensors if create_graph else detach(tree.tensors))
 
 
 # --- one pass
@@ -453,16 +453,16 @@ def finished(tree: Tree, create_graph: bool) -> Any:
 def along(name: str, inputs: Any, v: Any, create_graph: bool) -> tuple[Tree, list[Tensor], list[Tensor]]:
     """The inputs, as given and as followed by a graph, and a vector for each of them."""
     arguments = read(name, INPUTS, inputs)
-    primals = tracked(arguments.tensors, create_graph)
+    primals = track(arguments.tensors, create_graph)
     return arguments, primals, read_vectors(name, v, arguments, VECTOR_FOR_INPUT)
 
 
-def detached(tensors: list[Tensor]) -> list[Tensor]:
+def detach(tensors: list[Tensor]) -> list[Tensor]:
     """The values without their history."""
     return [tensor.detach() for tensor in tensors]
 
 
-def tracked(tensors: list[Tensor], create_graph: bool) -> list[Tensor]:
+def track(tensors: list[Tensor], create_graph: bool) -> list[Tensor]:
     """Inputs to differentiate with respect to: views with create_graph, so that results lead back to the originals."""
     # a copy of an inference tensor is a normal one
     tensors = [tensor.clone() if tensor.is_inference() else tensor for tensor in tensors]
@@ -552,7 +552,7 @@ def push(
 
     The function gets copies of primals and tangents, which it may change in place.
     """
-    values = [ops.clone(x) for x in (primals if create_graph else detached(primals))]
+    values = [ops.clone(x) for x in (primals if create_graph else detach(primals))]
     directions = [
         None if t is None else ops.clone(make_cotangent(x, t, k, True))
         for k, (x, t) in enumerate(zip(values, tangents, strict=True))
@@ -607,7 +607,7 @@ def full_jacobian(evaluate: Evaluation, arguments: Tree, by_columns: bool | None
     """The Jacobian as the user gets it."""
     check_settings(settings)
     job = Job(settings.name, settings.chunk_size if settings.vectorize else 1)
-    primals = tracked(arguments.tensors, settings.create_graph)
+    primals = track(arguments.tensors, settings.create_graph)
     # forward mode needs only the shapes
     outputs = evaluate([x.detach().clone() for x in primals] if by_columns else primals)
     if by_columns is None:
@@ -642,16 +642,16 @@ def puller(outputs: list[Tensor], primals: list[Tensor], settings: Settings) -> 
                     is_grads_batched=True)  # fmt: skip
 
     def pull_one(number: int, cotangents: Tensor) -> Sequence[Tensor | None]:
-        cotangent = reshaped(cotangents, cotangents._array.shape[1:])
+        cotangent = reshape(cotangents, cotangents._array.shape[1:])
         gradients = grad(outputs[number], primals, cotangent, True, settings.create_graph, allow_unused=True)
         if settings.create_graph:
             return [None if g is None else g.unsqueeze(0) for g in gradients]
-        return [None if g is None else reshaped(g, (1, *g._array.shape)) for g in gradients]
+        return [None if g is None else reshape(g, (1, *g._array.shape)) for g in gradients]
 
     return pull_batch if settings.vectorize else pull_one
 
 
-def reshaped(tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
+def reshape(tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
     """A tensor without history in another shape; without the work of an operation where it holds a plain array."""
     array = tensor._array
     result: Tensor = new_tensor(array.reshape(shape)) if type(array) is numpy.ndarray else tensor.reshape(shape)

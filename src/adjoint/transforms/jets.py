@@ -15,7 +15,7 @@ from adjoint.core.operations.dependence import show_cause
 from adjoint.runtime.pytree import LEAF, TreeDef, flatten
 from adjoint.tensor.table import ops
 from adjoint.transforms import forward
-from adjoint.transforms.batching.vmap import described
+from adjoint.transforms.batching.vmap import description
 from adjoint.transforms.func import output_leaves
 from adjoint.transforms.passing import for_primals
 from adjoint.transforms.tangents import is_alone, taken_series
@@ -229,6 +229,6 @@ def rows_of(series: Any, structure: TreeDef) -> list[Any]:
     if not fits or len(children) != len(structure.children):
         raise ValueError(
             "jet(f, primals, series): series must have the structure of primals, with a list of Tensors for each "
-            f"Tensor; primals have {described(structure)}"
+            f"Tensor; primals have {description(structure)}"
         )
     return [row for child, part in zip(children, structure.children, strict=True) for row in rows_of(child, part)]

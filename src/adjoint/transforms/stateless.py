@@ -64,9 +64,9 @@ def functional_call(
             "functional_call(): argument 'module' (position 1) must have named_parameters() and named_buffers(), "
             f"not be {type(module).__name__}"
         )
-    replacements = merged(parameter_and_buffer_dicts)
+    replacements = merge(parameter_and_buffer_dicts)
     members = dict([*_all_of(module.named_parameters), *_all_of(module.named_buffers)])
-    values = tied(replacements, members) if tie_weights else dict(replacements)
+    values = tie(replacements, members) if tie_weights else dict(replacements)
     if strict:
         check_names(module, values, members)
     owners = owners_of(module, values)
@@ -82,7 +82,7 @@ def functional_call(
     return result
 
 
-def merged(dictionaries: Tensors | Sequence[Tensors]) -> Tensors:
+def merge(dictionaries: Tensors | Sequence[Tensors]) -> Tensors:
     """One dictionary of one or several. Raises ValueError for other objects, and for names in several dictionaries."""
     if isinstance(dictionaries, dict):
         return dictionaries
@@ -116,7 +116,7 @@ def takes(method: Callable[..., Any], name: str) -> bool:
         return False
 
 
-def tied(values: Tensors, members: Tensors) -> Tensors:
+def tie(values: Tensors, members: Tensors) -> Tensors:
     """Tensors by name, each also under the other names of the tensor that it replaces.
 
     Raises ValueError if names of one tensor get several tensors.
@@ -247,10 +247,10 @@ def stack_module_state(models: Sequence[Any]) -> tuple[Tensors, Tensors]:
         raise RuntimeError("stack_module_state: Expected all models to be of the same class.")
     parameters = [dict(model.named_parameters()) for model in models]
     buffers = [dict(model.named_buffers()) for model in models]
-    return _stacked(parameters), _stacked(buffers)
+    return _stack(parameters), _stack(buffers)
 
 
-def _stacked(states: list[Tensors]) -> Tensors:
+def _stack(states: list[Tensors]) -> Tensors:
     """Tensors of the same name in one, as leaves."""
     stacked = {}
     for name in states[0]:

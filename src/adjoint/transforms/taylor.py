@@ -21,7 +21,7 @@ from adjoint.core.modes.state import current, with_plain_results
 from adjoint.core.operations.operation import Operation
 from adjoint.core.operations.recorder import is_inexact
 from adjoint.rules.derive import batch, call
-from adjoint.rules.recurrences import Slot, Step, propagated
+from adjoint.rules.recurrences import Slot, Step, propagate
 from adjoint.runtime.caches import cached
 from adjoint.tensor.table import operations, ops
 from adjoint.tensor.transposed_jvp import transposed_jvp
@@ -44,7 +44,7 @@ class TaylorLevel(forward.Propagation):
         """The series of the result (a tuple for several)."""
         by_name = dict(zip(operation.arguments.names, values, strict=True))
         input_series = {name: from_value(series, by_name[name]) for name, series in tangents.items()}
-        series = propagated(Step(operation.rule, ops, input_series, by_name, result, self))
+        series = propagate(Step(operation.rule, ops, input_series, by_name, result, self))
         if operation.rule.outputs is None:
             return self.fit(series, result)
         return None if series is None else tuple(self.fit(s, r) for s, r in zip(series, result, strict=True))

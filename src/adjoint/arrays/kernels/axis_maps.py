@@ -222,19 +222,19 @@ def _at(axis: int, where: Any) -> tuple[Any, ...]:
     return (slice(None),) * axis + (where, ...)
 
 
-def _picked(xp: Any, x: Any, axis: int, of: Any) -> Any:
+def _pick(xp: Any, x: Any, axis: int, of: Any) -> Any:
     return xp.getitem(x, _at(axis, of)) if isinstance(of, slice) else xp.take(x, of, axis=axis)
 
 
 def _term(xp: Any, x: Any, axis: int, step: Pass) -> Any:
-    term = _picked(xp, x, axis, step.of)
+    term = _pick(xp, x, axis, step.of)
     if step.weight is None:
         return term
     weight = xp.asarray(step.weight, dtype=_real(xp, x))
     return term * xp.reshape(weight, (-1, *(1,) * (x.ndim - axis - 1)))
 
 
-def _combined(xp: Any, x: Any, axis: int, passes: Sequence[Sequence[Pass]], n: int, add: str, zero: Any) -> Any:
+def _combine(xp: Any, x: Any, axis: int, passes: Sequence[Sequence[Pass]], n: int, add: str, zero: Any) -> Any:
     """All passes together. Results that the first one does not reach begin with `zero`."""
     shape = (*x.shape[:axis], n, *x.shape[axis + 1 :])
     covered = bool(passes) and sum([len(range(n)[step.into]) for step in passes[0]]) == n
@@ -287,7 +287,7 @@ def sums(xp: Any, x: Any, maps: Sequence[AxisMap]) -> Any:
         else:
             quick = scatter.axis_sums(result, first + i, axis_map.table) if scatter.compiled else None
             if quick is None:
-                quick = _combined(xp, result, first + i, axis_map.steps, axis_map.results, "add", 0)
+                quick = _combine(xp, result, first + i, axis_map.steps, axis_map.results, "add", 0)
             result = quick
     if not larger and scale != 1:
         return result * scale
@@ -481,7 +481,7 @@ def maxima(xp: Any, x: Any, maps: Sequence[AxisMap]) -> Any:
     result = x
     for i, axis_map in enumerate(maps):
         if not axis_map.is_identity:
-            result = _combined(xp, result, first + i, axis_map.steps, axis_map.results, "maximum", lowest)
+            result = _combine(xp, result, first + i, axis_map.steps, axis_map.results, "maximum", lowest)
     return xp.asarray(x, copy=True) if result is x else result
 
 
@@ -510,7 +510,7 @@ def elements_under(xp: Any, x: Any, element: Element) -> Any:
     if all(isinstance(of, slice) for of in element.of):
         return xp.getitem(x, (..., *element.of))
     for i, of in enumerate(element.of):
-        x = _picked(xp, x, first + i, of)
+        x = _pick(xp, x, first + i, of)
     return x
 
 

@@ -130,7 +130,7 @@ def equation_of_sublists(sublists: Sequence[Any], output: Any) -> str:
     """
 
     def letters(sublist: Any) -> str:
-        return "".join(["..." if i is Ellipsis else _SUBLIST_LETTERS[_checked(i)] for i in sublist])
+        return "".join(["..." if i is Ellipsis else _SUBLIST_LETTERS[_check(i)] for i in sublist])
 
     inputs = ",".join([letters(s) for s in sublists])
     return inputs if output is None else f"{inputs}->{letters(output)}"
@@ -139,7 +139,7 @@ def equation_of_sublists(sublists: Sequence[Any], output: Any) -> str:
 _SUBLIST_LETTERS = "".join(sorted(LETTERS))
 
 
-def _checked(i: int) -> int:
+def _check(i: int) -> int:
     if not 0 <= i < 52:
         raise ValueError("einsum(): subscript in subscript list is not within the valid range [0, 52)")
     return i

@@ -203,7 +203,7 @@ def _parts(stack: Stack, samples: int, channels: int) -> Iterator[tuple[int, int
         yield flat * i // n, flat * (i + 1) // n
 
 
-def _multiplied(xp: Any, matrix: Any, grids: list[Any], stack: Stack, samples: int) -> Any:
+def _multiply(xp: Any, matrix: Any, grids: list[Any], stack: Stack, samples: int) -> Any:
     """matrix (groups, rows, K * channels) times the windows at all positions."""
     groups, channels = grids[0].shape[:2]
     if 2 * matrix.shape[1] < channels and len(stack.elements) > 1:
@@ -216,7 +216,7 @@ def _multiplied(xp: Any, matrix: Any, grids: list[Any], stack: Stack, samples: i
 
 
 def _multiplied_first(xp: Any, matrix: Any, grids: list[Any], stack: Stack, samples: int) -> Any:
-    """`_multiplied` for results with few rows: each element's product is shifted instead of its windows."""
+    """`_multiply` for results with few rows: each element's product is shifted instead of its windows."""
     flat = samples * prod(stack.lengths)
     groups, rows = matrix.shape[:2]
     each = xp.reshape(matrix, (groups, rows, len(stack.elements), grids[0].shape[1]))
@@ -238,7 +238,7 @@ def _products(xp: Any, matrix: Any, source: Any, stack: Stack, bias: Any) -> Any
     """matrix times the windows of source, plus bias: (N, groups * rows, *results), a view."""
     groups, rows = matrix.shape[:2]
     n = source.shape[0]
-    whole = _multiplied(xp, matrix, _grids(xp, source, stack, groups), stack, n)
+    whole = _multiply(xp, matrix, _grids(xp, source, stack, groups), stack, n)
     if bias is not None:
         whole += xp.reshape(bias, (groups, rows, 1))
     result = xp.reshape(whole, (groups * rows, n, *stack.lengths))
@@ -292,7 +292,7 @@ def convolution(xp: Any, x: Any, w: Any, bias: Any, geometry: Geometry, groups: 
     return y
 
 
-def transposed(xp: Any, y: Any, w: Any, bias: Any, image: Shape, geometry: Geometry, groups: int) -> Any:
+def transpose(xp: Any, y: Any, w: Any, bias: Any, image: Shape, geometry: Geometry, groups: int) -> Any:
     """The transpose of `convolution` in x, for an image of the given size, plus a bias for each channel of x."""
     kernel = tuple(w.shape[2:])
     n, per_group = y.shape[0], w.shape[1]

@@ -87,7 +87,7 @@ def of(name):
     if result is None:
         result = original(name)
         if compiled and adj_processor_kind() >= 0 and isinstance(result, ufunc):
-            result = _replaced(name)
+            result = _replace(name)
         _ufuncs[name] = result
     return result
 
@@ -113,7 +113,7 @@ def kinds():
 
 if compiled:
 
-    def _replaced(name):
+    def _replace(name):
         if name in _IN_BFLOAT16:
             import_module("ml_dtypes")
         _, _, number, single, widened = _TABLE[name]

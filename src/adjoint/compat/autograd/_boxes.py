@@ -17,7 +17,7 @@ from adjoint.interop.numpy_array import calls
 from adjoint.interop.numpy_array.array import NumpyArray
 from adjoint.interop.numpy_array.base import (
     HOLDERS,
-    exchanged,
+    exchange,
     in_double,
     raw,
     to_tensor,
@@ -155,7 +155,7 @@ def operands(value: Any) -> Any:
 
     See `to_read`.
     """
-    return exchanged(to_read, value)
+    return exchange(to_read, value)
 
 
 def isbox(value: Any) -> bool:

@@ -108,13 +108,13 @@ def _vjp_in_trace(fun: Function, x: Any) -> tuple[Function, Any]:
         nodes.note(tensor, leaf._node)
         return ArrayBox(tensor)
 
-    def traced(leaf: Any) -> Any:
+    def trace(leaf: Any) -> Any:
         if type(leaf) is not ArrayBox:
             return leaf
         _, node = nodes.nodes.get(id(leaf._tensor), (None, None))
         return raw(leaf._tensor) if node is None else new_box(raw(leaf._tensor), number, node)
 
-    def exchanged(tree: Any, change: Callable[[Any], Any]) -> Any:
+    def exchange(tree: Any, change: Callable[[Any], Any]) -> Any:
         members, shape = flatten(tree)
         return shape.unflatten([change(member) for member in members])
 
@@ -123,10 +123,10 @@ def _vjp_in_trace(fun: Function, x: Any) -> tuple[Function, Any]:
 
     def vjp_with_nodes(g: Any) -> Any:
         with _WithNodes(nodes):
-            gradients = vjp(exchanged(g, engine_value))
-        return exchanged(gradients, traced)
+            gradients = vjp(exchange(g, engine_value))
+        return exchange(gradients, trace)
 
-    return vjp_with_nodes, exchanged(y, traced)
+    return vjp_with_nodes, exchange(y, trace)
 
 
 BY_NODES.append(vjp_by_nodes)

@@ -219,11 +219,11 @@ def holds_traced(value: Any) -> bool:
 
 def record(primitive: Any, args: tuple[Any, ...], *more: Any, **kwargs: Any) -> Any:
     """Call a primitive with traced values among its arguments, and make a node for the innermost trace."""
-    value, node, trace = _recorded(primitive, (*args, *more), kwargs)
+    value, node, trace = _record(primitive, (*args, *more), kwargs)
     return value if node is None else new_box(value, trace, node)
 
 
-def _recorded(primitive: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, int]:
+def _record(primitive: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, int]:
     leaves, structure = flatten((args, kwargs))
     boxes = [leaf for leaf in leaves if is_traced(leaf)]
     trace = max(box._trace for box in boxes)
@@ -287,7 +287,7 @@ def trace(start_node: Any, fun: Function, x: Any) -> tuple[Any, Any]:
         if leaves and is_traced(end):
             return end._value, end._node
         if leaves:
-            return _recorded(_as_it_is, (end,), {})[:2]
+            return _record(_as_it_is, (end,), {})[:2]
     warnings.warn("Output seems independent of input.", stacklevel=2)
     return end, None
 

@@ -26,10 +26,10 @@ class PrimitiveWithMethods(Primitive):
         """Define the derivative by one argument: a function of (g, ans, vs, gvs, *args, **kwargs)."""
         _warn("defvjp", "extend.defvjp")
 
-        def staged(ans: Any, *args: Any, **kwargs: Any) -> Function:
+        def stage(ans: Any, *args: Any, **kwargs: Any) -> Function:
             return lambda g: vjpmaker(g, ans, vspace(args[argnum]), vspace(g), *args, **kwargs)
 
-        defvjp(self, staged, argnums=(argnum,))
+        defvjp(self, stage, argnums=(argnum,))
 
     def defgrad(self, gradfun: Function, argnum: int = 0) -> None:
         """Define the derivative by one argument: a function of (ans, *args, **kwargs) that returns a function of g."""

@@ -25,7 +25,7 @@ from adjoint.compat.autograd._boxes import (
     wrap,
 )
 from adjoint.compat.autograd._nodes import holds_traced, record, trace_primitives_map, trace_stack
-from adjoint.compat.autograd._tracing import conjugated
+from adjoint.compat.autograd._tracing import conjugate
 from adjoint.core.graph import TensorBase, needs_grad, new_tensor
 from adjoint.core.modes.state import current, is_grad_enabled
 from adjoint.core.operations.naming import KeptByName
@@ -242,10 +242,10 @@ class Recorded(CustomFunction):
         change = wrap if is_grad_enabled() or current().dual_stack else raw
         args = call.arguments(saved[: ctx.n], change)
         ans = call.answer(saved[ctx.n :], change)
-        g = call.answer(gs, lambda t: change(conjugated(t)))
+        g = call.answer(gs, lambda t: change(conjugate(t)))
         argnums = call.argnums(ctx.needs_input_grad[1:])
         cotangents = call.cotangents(call.primitive.pull(argnums, g, ans, args, call.kwargs), argnums)
-        return None, *[_fitted(v, t) for v, t in zip(cotangents, saved[: ctx.n], strict=True)]
+        return None, *[_fit(v, t) for v, t in zip(cotangents, saved[: ctx.n], strict=True)]
 
     @staticmethod
     def jvp(ctx: Any, _: Any, *tangents: Any) -> Any:
@@ -269,7 +269,7 @@ def _as_tensor(value: Any) -> Any:
     return value if isinstance(value, TensorBase) else to_tensor(value)
 
 
-def _fitted(value: Any, model: Any) -> Any:
+def _fit(value: Any, model: Any) -> Any:
     """A cotangent for the engine: conjugated, real for a real argument, with the dtype of the argument."""
     if value is None:
         return None
@@ -285,7 +285,7 @@ def _fitted(value: Any, model: Any) -> Any:
             if extra > 0 or tensor.numel() > model.numel()
             else (ops.expand(tensor, model._array.shape))
         )
-    return conjugated(tensor)
+    return conjugate(tensor)
 
 
 def _as_tangent(value: Any, model: Any) -> Any:
@@ -327,7 +327,7 @@ def notrace_primitive(f_raw: Function) -> Function:
     return call
 
 
-def _recorded(fun: Any, name: str) -> Primitive:
+def _record(fun: Any, name: str) -> Primitive:
     """The primitive for a definition of a derivative. Other functions are accepted without effect, as in autograd."""
     if isinstance(fun, Primitive):
         return fun
@@ -345,7 +345,7 @@ def defvjp(fun: Primitive, *vjpmakers: Function | None, argnums: Sequence[int] |
     A maker takes (ans, *args, **kwargs) and returns a function from the cotangent of ans to the cotangent of the
     argument. None means that the derivative is zero.
     """
-    primitive = _recorded(fun, "defvjp")
+    primitive = _record(fun, "defvjp")
     for argnum, maker in zip(range(len(vjpmakers)) if argnums is None else argnums, vjpmakers, strict=False):
         primitive.vjps[argnum] = maker
 
@@ -355,7 +355,7 @@ def defvjp_argnum(fun: Primitive, vjpmaker: Function) -> None:
 
     vjpmaker: a function of (argnum, ans, args, kwargs) that returns a function from cotangent to cotangent.
     """
-    primitive = _recorded(fun, "defvjp_argnum")
+    primitive = _record(fun, "defvjp_argnum")
 
     def joint(argnums: Sequence[int], ans: Any, args: Any, kwargs: Any) -> Function:
         makers = [vjpmaker(argnum, ans, args, kwargs) for argnum in argnums]
@@ -370,7 +370,7 @@ def defvjp_argnums(fun: Primitive, vjpmaker: Function) -> None:
     vjpmaker: a function of (argnums, ans, args, kwargs) that returns a function from the cotangent of the result to a
     sequence of cotangents, one for each argument.
     """
-    primitive = _recorded(fun, "defvjp_argnums")
+    primitive = _record(fun, "defvjp_argnums")
     primitive.joint_vjp = vjpmaker
 
 
@@ -379,7 +379,7 @@ def defjvp(fun: Primitive, *jvpfuns: Function | str | None, argnums: Sequence[in
 
     "same" means that the primitive is linear in the argument.
     """
-    primitive = _recorded(fun, "defjvp")
+    primitive = _record(fun, "defjvp")
     for argnum, jvp in zip(range(len(jvpfuns)) if argnums is None else argnums, jvpfuns, strict=False):
         primitive.jvps[argnum] = _linear_jvp(primitive, argnum) if jvp == "same" else jvp  # type: ignore[assignment]
 
@@ -396,7 +396,7 @@ def defjvp_argnum(fun: Primitive, jvpmaker: Function) -> None:
 
     jvpmaker: a function of (argnum, g, ans, args, kwargs) that returns the tangent of the result.
     """
-    primitive = _recorded(fun, "defjvp_argnum")
+    primitive = _record(fun, "defjvp_argnum")
 
     def joint(argnums: Sequence[int], gs: Sequence[Any], ans: Any, args: Any, kwargs: Any) -> Any:
         parts = [jvpmaker(argnum, g, ans, args, kwargs) for argnum, g in zip(argnums, gs, strict=True)]
@@ -410,7 +410,7 @@ def defjvp_argnums(fun: Primitive, jvpmaker: Function) -> None:
 
     jvpmaker: a function of (argnums, gs, ans, args, kwargs) that returns the tangent of the result.
     """
-    primitive = _recorded(fun, "defjvp_argnums")
+    primitive = _record(fun, "defjvp_argnums")
     primitive.joint_jvp = jvpmaker
 
 
@@ -419,7 +419,7 @@ def def_linear(fun: Primitive) -> None:
 
     The tangent of the result is a sum over the arguments: the primitive with one argument replaced by its tangent.
     """
-    primitive = _recorded(fun, "def_linear")
+    primitive = _record(fun, "def_linear")
 
     def joint(argnums: Sequence[int], gs: Sequence[Any], ans: Any, args: Any, kwargs: Any) -> Any:
         parts = [_linear_jvp(primitive, argnum)(g, ans, *args, **kwargs) for argnum, g in zip(argnums, gs, strict=True)]
@@ -444,14 +444,14 @@ _JOINING = (numpy.concatenate, numpy.stack)
 def wrapped(function: Function) -> Primitive:
     """A function of NumPy that also takes boxes, also in nested lists."""
     kind = Joining if function in _JOINING else Primitive
-    primitive = trace_primitives_map[function] = kind(function, functools.partial(_dispatched, function))
+    primitive = trace_primitives_map[function] = kind(function, functools.partial(_dispatch, function))
     return primitive
 
 
-def _dispatched(function: Function, *args: Any, **kwargs: Any) -> Any:
+def _dispatch(function: Function, *args: Any, **kwargs: Any) -> Any:
     return calls.dispatch(ArrayBox, function, args, kwargs)
 
 
-def tracked(value: Any) -> bool:
+def is_tracked(value: Any) -> bool:
     """True for a box whose Tensor has derivatives."""
     return type(value) is ArrayBox and carries_derivative(value._tensor)

@@ -145,11 +145,11 @@ def vjp_of_leaves(fun: Function, leaves: list[Any], structure: TreeDef, create: 
     kinds = [getattr(leaf, "dtype", None) for leaf in leaves]
     with tracing():
         # the function may modify its arguments; the arguments of the caller must not change
-        y = joined(fun(structure.unflatten([ArrayBox(ops.clone(target)) for target in targets])))
+        y = join(fun(structure.unflatten([ArrayBox(ops.clone(target)) for target in targets])))
     return _pullback(y, targets, structure, kinds, create)
 
 
-def joined(y: Any) -> Any:
+def join(y: Any) -> Any:
     """A result with arrays of boxes replaced by boxes of arrays; such arrays arise from assignments of boxes.
 
     Raises TypeError for an array of boxes with elements other than numbers.
@@ -159,10 +159,10 @@ def joined(y: Any) -> Any:
     leaves, structure = flatten(y)
     if not any(isinstance(leaf, numpy.ndarray) and holds_box(leaf) for leaf in leaves):
         return y
-    return structure.unflatten([_joined(leaf) if isinstance(leaf, numpy.ndarray) else leaf for leaf in leaves])
+    return structure.unflatten([_join(leaf) if isinstance(leaf, numpy.ndarray) else leaf for leaf in leaves])
 
 
-def _joined(array: Any) -> Any:
+def _join(array: Any) -> Any:
     if not holds_box(array):
         return array
     members = [member if type(member) is ArrayBox else numpy.asarray(member)[()] for member in array.flat]
@@ -212,7 +212,7 @@ def _pullback(
         ends, drivers = (roots[0], cotangents[0]) if len(roots) == 1 else (roots, cotangents)
         leaf_gradients = grad(ends, targets, drivers, retain_graph=True, create_graph=is_recorded, allow_unused=True)
         gradients = [
-            zeros_like(target) if t is None else (wrap if is_recorded else plain_value)(conjugated(t))
+            zeros_like(target) if t is None else (wrap if is_recorded else plain_value)(conjugate(t))
             for target, t in zip(targets, leaf_gradients, strict=True)
         ]
         return structure.unflatten([_as_given(g, kind) for g, kind in zip(gradients, kinds, strict=True)])
@@ -244,10 +244,10 @@ def _cotangent(value: Any, root: Tensor) -> Tensor:
         value = ops.cast(value, root.dtype)
     if value._array.shape != root._array.shape:
         value = ops.expand(value, root._array.shape)
-    return conjugated(value)
+    return conjugate(value)
 
 
-def conjugated(tensor: Tensor) -> Tensor:
+def conjugate(tensor: Tensor) -> Tensor:
     """The complex conjugate."""
     return ops.conj(tensor) if tensor._array.dtype.kind == "c" else tensor
 
@@ -270,7 +270,7 @@ def make_jvp(fun: Function, x: Any) -> Function:
         tangents = [_tangent(t, p) for t, p in zip(structure.flatten_up_to(g), primals, strict=True)]
         with forward.level() as number, tracing():
             duals = [forward.dual(ops.clone(p), t, number) for p, t in zip(primals, tangents, strict=True)]
-            y = joined(fun(structure.unflatten([ArrayBox(dual) for dual in duals])))
+            y = join(fun(structure.unflatten([ArrayBox(dual) for dual in duals])))
             outputs, shape_of_y = flatten(y)
             pairs = [_apart(output, number) for output in outputs]
         # outside the level, only tangents of outer levels remain

@@ -106,14 +106,14 @@ def jacobian(fun: Function, x: Any) -> Any:
     shape = vspace(ans).shape
     rows = [vjp(g) for g in _unit_vectors(ans)]
 
-    def joined(*parts: Any) -> Any:
+    def join(*parts: Any) -> Any:
         return np.reshape(np.stack(parts), (*shape, *np.shape(parts[0]))) if parts else np.zeros(shape)
 
     if not rows:
         leaves, structure = flatten(x)
         return structure.unflatten([np.zeros((*shape, *np.shape(leaf))) for leaf in leaves])
     columns = zip(*[flatten(row)[0] for row in rows], strict=True)
-    return flatten(x)[1].unflatten([joined(*parts) for parts in columns])
+    return flatten(x)[1].unflatten([join(*parts) for parts in columns])
 
 
 def _unit_vectors(ans: Any) -> Any:
@@ -337,7 +337,7 @@ def checkpoint(fun: Function) -> Function:
     def call(*args: Any, **kwargs: Any) -> Any:
         def on_tensors(*args: Any, **kwargs: Any) -> Any:
             with tracing():
-                return unwrap(fun(*_boxed(args), **_boxed(kwargs)))
+                return unwrap(fun(*_box(args), **_box(kwargs)))
 
         # a late import, since few programs need it
         from adjoint.tools import checkpoint as checkpoints
@@ -347,6 +347,6 @@ def checkpoint(fun: Function) -> Function:
     return call
 
 
-def _boxed(tree: Any) -> Any:
+def _box(tree: Any) -> Any:
     leaves, structure = flatten(tree)
     return structure.unflatten([ArrayBox(x) if isinstance(x, TensorBase) else x for x in leaves])  # type: ignore[arg-type]

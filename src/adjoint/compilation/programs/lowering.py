@@ -20,7 +20,7 @@ from adjoint.compilation.programs.passes.part_sums import PartSums
 from adjoint.compilation.programs.views import CONSTANT, EXTERNAL, VALUE, Buffer, Memory, View
 from adjoint.compilation.recordings.outlines import is_outline, root_of, with_arrays
 from adjoint.compilation.recordings.recorded_array import Method, RuleKernel
-from adjoint.compilation.recordings.recording import Look, Recording, Step, arrays_in, gathered, name_of
+from adjoint.compilation.recordings.recording import Look, Recording, Step, arrays_in, gather, name_of
 from adjoint.program.form import BOOL, CAST, COPY, FLOATS, WHERE, Form
 from adjoint.program.schedule import Unschedulable, shapes_of
 from adjoint.program.trace import MAX_OPERANDS, NOTHING, RANKS, SHAPES, Looked, Untraceable, loop_index, trace
@@ -157,7 +157,7 @@ class Product(Call):
 
 def leaves(tree: Any) -> list[View]:
     """The views in a tree of arguments."""
-    return gathered(tree, View, [])
+    return gather(tree, View, [])
 
 
 def with_views(instruction: Any, function: Callable[[View], View]) -> Any:

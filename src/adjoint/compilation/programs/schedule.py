@@ -277,9 +277,9 @@ class Layout:
         self, shape: tuple[int, ...], strides: list[tuple[int, ...]], n_columns: int | None, in_order: bool
     ) -> None:
         first = len(shape) - (n_columns or 0)
-        rows = merged(shape[:first], [operand_strides[:first] for operand_strides in strides])
+        rows = merge(shape[:first], [operand_strides[:first] for operand_strides in strides])
         if n_columns is not None:
-            columns = merged(shape[first:], [operand_strides[first:] for operand_strides in strides]) or [
+            columns = merge(shape[first:], [operand_strides[first:] for operand_strides in strides]) or [
                 (1, [0] * len(strides))
             ]
             if len(columns) > 1:
@@ -296,7 +296,7 @@ class Layout:
         self.strides = [(down[k], across[k], tuple([steps[k] for _, steps in rows[:-2]])) for k in range(len(strides))]
 
 
-def merged(shape: tuple[int, ...], strides: list[tuple[int, ...]]) -> list[tuple[int, list[int]]]:
+def merge(shape: tuple[int, ...], strides: list[tuple[int, ...]]) -> list[tuple[int, list[int]]]:
     """Axes as (length, stride of each operand), neighbours as one axis where all operands allow it."""
     axes: list[tuple[int, list[int]]] = []
     for axis, n in enumerate(shape):

@@ -66,7 +66,7 @@ _WORDS = {
 }  # fmt: skip
 
 
-def described(slot: Slot) -> str:
+def description(slot: Slot) -> str:
     """A slot in words."""
     kind, owner, key, _ = slot
     return _WORDS[kind].format(key=key, kind=type(owner).__name__)
@@ -118,7 +118,7 @@ class Reach:
     def why_not(self) -> str | None:
         """The reason why the function's surroundings prevent a replay, or None."""
         for slot in self.changes():
-            return f"changed {described(slot)}"
+            return f"changed {description(slot)}"
         if not self.is_unchanged():
             return "changed the contents of an array or a set that it sees"
         for generator, before in self._positions:

@@ -308,7 +308,7 @@ def recording_among(values: Any) -> Recording | None:
     return None
 
 
-def _recorded(function: Callable[..., Any]) -> Callable[..., Any]:
+def _record(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function of arrays, added to the recording of its arguments."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -355,7 +355,7 @@ class _Functions:
         if callable(value) and not isinstance(value, type):
             if value.__hash__:
                 _NAMES.setdefault(value, (self._part, name))
-            value = _recorded(value)
+            value = _record(value)
         setattr(self, name, value)
         return value
 
@@ -380,7 +380,7 @@ class Namespace(_Functions):
             return rule.kernel_on(None)
         if rule.name in OF_FUNCTIONS:
             return rule.kernel_on(namespace)  # type: ignore[no-any-return]
-        kernel = _recorded(rule_kernel(rule))
+        kernel = _record(rule_kernel(rule))
         kernel.__name__ = kernel.__qualname__ = rule.name
         return kernel
 
@@ -390,7 +390,7 @@ class Namespace(_Functions):
         recording = recording_among(args)
         if recording is not None and recording.twins is not None:
             return None
-        return _recorded(function)(*args)
+        return _record(function)(*args)
 
     @staticmethod
     def device_of(array: Any) -> Any:

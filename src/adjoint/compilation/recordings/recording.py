@@ -468,10 +468,10 @@ def has_tensor(values: Any) -> bool:
 
 def arrays_in(tree: Any) -> list[Any]:
     """The NumPy arrays in a tree of arguments."""
-    return gathered(tree, _ndarray, [])
+    return gather(tree, _ndarray, [])
 
 
-def gathered(tree: Any, leaf_type: type, to: list[Any]) -> list[Any]:
+def gather(tree: Any, leaf_type: type, to: list[Any]) -> list[Any]:
     """Add the objects of a type in a tree of arguments to a list."""
     kind = type(tree)
     if kind is leaf_type:
@@ -482,7 +482,7 @@ def gathered(tree: Any, leaf_type: type, to: list[Any]) -> list[Any]:
             if type(member) is leaf_type:
                 to.append(member)
             elif type(member) not in _NO_MEMBERS:
-                gathered(member, leaf_type, to)
+                gather(member, leaf_type, to)
     return to
 
 
@@ -506,7 +506,7 @@ def without_recorded(values: Iterable[Any], arrays: list[Any]) -> tuple[tuple[An
             arrays.append(value)
         elif kind not in _NO_MEMBERS:
             value, has_others = concrete(value), True
-            gathered(value, _ndarray, arrays)
+            gather(value, _ndarray, arrays)
         members.append(value)
     return tuple(members), has_others
 

@@ -166,7 +166,7 @@ class Watch(Interceptor):
             if value is not None and count(value, is_nan):
                 text = f"Function '{errors.name_of(node)}' returned nan values in its {i}th output."
                 text += self.origin(node, received, value)
-                error = errors.explained(RuntimeError(text), "nan-in-gradient")
+                error = errors.explain(RuntimeError(text), "nan-in-gradient")
                 warn_about(node)
                 raise error
 

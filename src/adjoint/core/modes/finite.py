@@ -8,8 +8,8 @@ import numpy
 
 from adjoint.arrays.dtypes import from_numpy_dtype, kind_of
 from adjoint.arrays.namespace import is_array, namespace
-from adjoint.core.errors import explained, sizes
-from adjoint.core.locations import caller, described
+from adjoint.core.errors import explain, sizes
+from adjoint.core.locations import caller, description
 from adjoint.core.modes.interceptors import INSPECTION, Interceptor
 from adjoint.core.modes.state import INTERCEPT, ModeBlock, current
 
@@ -116,8 +116,8 @@ def failure(operation: Any, what: str, mask: Any, named_arguments: list[tuple[st
     lines += [f"  {name}: {described_value(part)}" for name, value in named_arguments for part in members(value)]
     location = caller()
     if location is not None:
-        lines.append(f"Called here: {described(location)}")
-    return explained(FloatingPointError("\n".join(lines)), "not-finite")
+        lines.append(f"Called here: {description(location)}")
+    return explain(FloatingPointError("\n".join(lines)), "not-finite")
 
 
 def described_value(value: Any) -> str:

@@ -39,10 +39,10 @@ class Argument:
         self.name, self.position, self.annotation, self.value = name, position, annotation, value
 
 
-def checked(function: F, name: str = "") -> F:
+def blame_arguments(function: F, name: str = "") -> F:
     """A function that names the argument to blame where it fails inside.
 
-    >>> checked(lambda x: x.ndim, "rank")(3)
+    >>> blame_arguments(lambda x: x.ndim, "rank")(3)
     Traceback (most recent call last):
     TypeError: rank(): argument 'x' (position 1) must be Tensor, not int
     """
@@ -91,7 +91,7 @@ def check_functions(space: dict[str, Any], names: Iterable[str]) -> None:
     """Replace the functions that a module (given as its globals()) defines by checked functions."""
     for name in names:
         if inspect.isfunction(space[name]) and space[name].__module__.startswith(space["__name__"]):
-            space[name] = known_by(checked(space[name]), space["__name__"], name)
+            space[name] = known_by(blame_arguments(space[name]), space["__name__"], name)
 
 
 def explanation(
@@ -105,7 +105,7 @@ def explanation(
     if not _is_ours(error.__traceback__) or (isinstance(error, AssertionError) and error.args):
         return None
     arguments = list(_arguments(function, args, kwargs))
-    blamed = _blamed(arguments, error)
+    blamed = _argument_to_blame(arguments, error)
     if blamed is None:
         return None
     where = f"{name}(): argument '{blamed.name}' (position {blamed.position})"
@@ -152,7 +152,7 @@ def _text(annotation: Any) -> str:
     return annotation if isinstance(annotation, str) else getattr(annotation, "__name__", str(annotation))
 
 
-def _blamed(arguments: list[Argument], error: Exception) -> Argument | None:
+def _argument_to_blame(arguments: list[Argument], error: Exception) -> Argument | None:
     """The argument that an error is about, or that is not of the type that its annotation has."""
     subject = getattr(error, "obj", None)
     is_named = subject is not None or str(error).startswith("'NoneType' object")

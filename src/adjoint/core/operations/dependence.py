@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from adjoint.core import errors
 from adjoint.core.graph import AccumulateGrad, TensorBase, is_older, node_of, nodes_behind, registry
-from adjoint.core.locations import caller_of_libraries, described
+from adjoint.core.locations import caller_of_libraries, description
 from adjoint.core.modes.batches import transforming
 from adjoint.core.modes.state import PUSH, SET, ModeBlock, current, is_grad_enabled
 
@@ -142,7 +142,7 @@ def show_cause(error: BaseException | None) -> None:
         raise cause from None
     if isinstance(error, TypeError) and NOT_PLAIN.search(str(error)):
         message = NO_EXTENSION.format(at=_innermost_place(error), error=error)
-        raise errors.explained(LostDerivativeError(message), "lost-derivative") from error
+        raise errors.explain(LostDerivativeError(message), "lost-derivative") from error
 
 
 def _innermost_place(error: BaseException) -> str:
@@ -150,7 +150,7 @@ def _innermost_place(error: BaseException) -> str:
     step = error.__traceback__
     while step is not None and step.tb_next is not None:
         step = step.tb_next
-    return "" if step is None else f" at {described((step.tb_frame.f_code, step.tb_lineno))}"
+    return "" if step is None else f" at {description((step.tb_frame.f_code, step.tb_lineno))}"
 
 
 def is_differentiated(tensor: TensorBase) -> bool:
@@ -183,7 +183,7 @@ def check_kept(tensor: TensorBase, what: str, *instead: str) -> None:
 def lost_derivative(what: str, instead: str = INSTEAD, constant: str = "x.item() or x.detach()") -> LostDerivativeError:
     """The error for a plain value that replaces a tensor."""
     location = caller_of_libraries()
-    at = "" if location is None else f" at {described(location)}"
+    at = "" if location is None else f" at {description(location)}"
     message = LOST_DERIVATIVE.format(what=what, at=at, instead=instead, constant=constant)
     scipy_match = None if location is None else re.search(r"[/\\]scipy[/\\](\w+)[/\\]", location[0].co_filename)
     if scipy_match is not None:
@@ -192,4 +192,4 @@ def lost_derivative(what: str, instead: str = INSTEAD, constant: str = "x.item()
         if space is not None:
             message += ". " + IN_SCIPY.format(names=f"the functions of {space}")
     error = LostDerivativeError(message)
-    return errors.explained(error, "lost-derivative")
+    return errors.explain(error, "lost-derivative")

@@ -197,14 +197,14 @@ class TransformedDistribution(Distribution):
         """
         for transform in reversed(self.transforms):
             value = transform.inv(value)
-        return _turned(self.base_dist.cdf(value), self._sign())
+        return _apply_sign(self.base_dist.cdf(value), self._sign())
 
     def icdf(self, value: Any) -> Any:
         """The transform of the quantile of the base; of the opposite quantile for decreasing transforms."""
-        return self._forward(self.base_dist.icdf(_turned(value, self._sign())))
+        return self._forward(self.base_dist.icdf(_apply_sign(value, self._sign())))
 
 
-def _turned(value: Any, sign: Any) -> Any:
+def _apply_sign(value: Any, sign: Any) -> Any:
     return value if isinstance(sign, int) and sign == 1 else sign * (value - 0.5) + 0.5
 
 

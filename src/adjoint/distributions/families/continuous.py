@@ -521,7 +521,7 @@ class Beta(Parametric, ExponentialFamily):
         pair = adjoint.stack(self._parameters_at(sample_shape, "concentration1", "concentration0"), -1)
         sample = adjoint._sample_dirichlet(pair)[..., 0]
         info = adjoint.finfo(sample.dtype)
-        return _clamped(sample, info.tiny, 1 - info.eps / 2)
+        return _clamp(sample, info.tiny, 1 - info.eps / 2)
 
     def _log_prob(self, value: Any) -> Any:
         a, b = self.concentration1, self.concentration0
@@ -966,7 +966,7 @@ class VonMises(Parametric):
         return k * (adjoint.cos(value - self.loc) - 1) - math.log(2 * math.pi) - adjoint.special.i0e(k).log()
 
 
-def _clamped(value: Any, low: float, high: float) -> Any:
+def _clamp(value: Any, low: float, high: float) -> Any:
     """Samples, clamped to a range; derivatives of clamped samples are not set to zero."""
     target = value.detach().clamp(low, high)
     return adjoint.where(target == value, value, value + (target - value).detach())
@@ -974,7 +974,7 @@ def _clamped(value: Any, low: float, high: float) -> Any:
 
 def _off_zero(value: Any) -> Any:
     """Positive samples, with zeros replaced by the smallest positive number."""
-    return _clamped(value, adjoint.finfo(value.dtype).tiny, inf)
+    return _clamp(value, adjoint.finfo(value.dtype).tiny, inf)
 
 
 def _alike(*values: Any) -> list[Any]:

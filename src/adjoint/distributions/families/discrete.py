@@ -121,7 +121,7 @@ class Bernoulli(Odds, ExponentialFamily):
 
     def enumerate_support(self, expand: bool = True) -> Any:
         """0 and 1, along a new first axis."""
-        return enumerated(self, 2, expand, self._parameter)
+        return enumerate_values(self, 2, expand, self._parameter)
 
     @property
     def _natural_params(self) -> tuple[Any, ...]:
@@ -131,7 +131,7 @@ class Bernoulli(Odds, ExponentialFamily):
         return adjoint.nn.functional.softplus(x)
 
 
-def enumerated(distribution: Distribution, n: int, expand: bool, like: Any, dtype: Any = None) -> Any:
+def enumerate_values(distribution: Distribution, n: int, expand: bool, like: Any, dtype: Any = None) -> Any:
     """The integers 0 to n - 1 along a new first axis; expand: repeat them for each distribution of the batch."""
     values = adjoint.arange(n, dtype=like.dtype if dtype is None else dtype, device=like.device)
     values = values.view(-1, *[1] * len(distribution.batch_shape))
@@ -214,13 +214,13 @@ class Binomial(Odds):
     def entropy(self) -> Any:
         """The entropy, as a sum over all values. Raises NotImplementedError for different values of total_count."""
         n = whole_count(self.total_count, "Inhomogeneous total count not supported by `entropy`.")
-        log_probs = self._log_prob(enumerated(self, n + 1, False, self._parameter))
+        log_probs = self._log_prob(enumerate_values(self, n + 1, False, self._parameter))
         return -(log_probs.exp() * log_probs).sum(0)
 
     def enumerate_support(self, expand: bool = True) -> Any:
         """0 to total_count, along a new first axis. Raises NotImplementedError for different values of total_count."""
         n = whole_count(self.total_count, "Inhomogeneous total count not supported by `enumerate_support`.")
-        return enumerated(self, n + 1, expand, self._parameter)
+        return enumerate_values(self, n + 1, expand, self._parameter)
 
 
 def whole_count(counts: Any, message: str) -> int:
@@ -463,7 +463,7 @@ class Categorical(Parametric):
 
     def enumerate_support(self, expand: bool = True) -> Any:
         """The indices of all categories, along a new first axis."""
-        return enumerated(self, self._num_events, expand, self._param, adjoint.int64)
+        return enumerate_values(self, self._num_events, expand, self._param, adjoint.int64)
 
 
 class OneHotCategorical(Parametric):

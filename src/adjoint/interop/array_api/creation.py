@@ -10,7 +10,7 @@ from adjoint.arrays.dtypes import dtype as Dtype
 from adjoint.core.graph import new_tensor
 from adjoint.interop.array_api.dtypes import check_device, numpy_kind
 from adjoint.interop.dlpack import from_dlpack as from_any_dlpack
-from adjoint.interop.functions.creation import converted
+from adjoint.interop.functions.creation import convert
 from adjoint.interop.table import FUNCTIONS
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ Shape = int | tuple[int, ...]
 def asarray(obj: Any, /, *, dtype: Dtype | None = None, device: Any = None, copy: bool | None = None) -> Tensor:
     """Data as a Tensor: a Tensor, an array, a number, nested sequences of these. Tensors keep their history."""
     check_device(device)
-    return converted(obj, numpy_kind(dtype), copy)
+    return convert(obj, numpy_kind(dtype), copy)
 
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Tensor:

@@ -54,7 +54,7 @@ def full_like(a: Array, fill_value: Array, dtype=None, order="K", subok=True, sh
 _COPY = {numpy._CopyMode.ALWAYS: True, numpy._CopyMode.NEVER: False, numpy._CopyMode.IF_NEEDED: None}
 
 
-def converted(a, dtype=None, copy=None, ndmin=0, order=None):
+def convert(a, dtype=None, copy=None, ndmin=0, order=None):
     """Data as a Tensor, a copy if requested; a Tensor keeps its history."""
     copy = _COPY.get(copy, copy)
     tensor = tensor_of(a)
@@ -77,31 +77,31 @@ def _in_columns(a):
 @function("array")
 def array(object, dtype=None, *, copy=True, order="K", subok=False, ndmin=0, ndmax=0, like=None):
     """Data as a Tensor; Tensors in it stay in the graph."""
-    return converted(object, dtype, copy, ndmin, order)
+    return convert(object, dtype, copy, ndmin, order)
 
 
 @function("asarray")
 def asarray(a, dtype=None, order=None, *, device=None, copy=None, like=None):
     """Data as a Tensor, itself if it is one."""
-    return converted(a, dtype, copy, 0, order)
+    return convert(a, dtype, copy, 0, order)
 
 
 @function("asanyarray")
 def asanyarray(a, dtype=None, order=None, *, device=None, copy=None, like=None):
     """Data as a Tensor, itself if it is one."""
-    return converted(a, dtype, copy, 0, order)
+    return convert(a, dtype, copy, 0, order)
 
 
 @function("ascontiguousarray")
 def ascontiguousarray(a, dtype=None, *, like=None):
     """Data as a Tensor of at least one axis, row by row in memory."""
-    return converted(a, dtype, None, 1).contiguous()
+    return convert(a, dtype, None, 1).contiguous()
 
 
 @function("asfortranarray")
 def asfortranarray(a, dtype=None, *, like=None):
     """Data as a Tensor, column by column in memory."""
-    return converted(a, dtype, None, 1, "F")
+    return convert(a, dtype, None, 1, "F")
 
 
 #: The flags of require() by their first letters.
@@ -128,7 +128,7 @@ def require(a, dtype=None, requirements=None, *, like=None):
     flags = _flags(requirements)
     if {"C", "F"} <= flags:
         raise ValueError("Cannot specify both 'C' and 'F' order")
-    result = converted(a, dtype, order="F" if "F" in flags else None)
+    result = convert(a, dtype, order="F" if "F" in flags else None)
     return result.contiguous() if "C" in flags else result
 
 

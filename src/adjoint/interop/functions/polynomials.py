@@ -8,7 +8,7 @@ from adjoint.core.graph import new_tensor
 from adjoint.functions.binding import functions
 from adjoint.interop import ufuncs
 from adjoint.interop.functions.linalg import lstsq
-from adjoint.interop.functions.products import _convolved
+from adjoint.interop.functions.products import _convolve
 from adjoint.interop.functions.reductions import sum as total
 from adjoint.interop.functions.shapes import atleast_1d, vander
 from adjoint.interop.numpy_functions import Array, Operand, function
@@ -26,7 +26,7 @@ def polyval(p: Array, x: Operand):
     return result
 
 
-def _aligned(a1, a2):
+def _align(a1, a2):
     a1, a2 = promoted(atleast_1d(a1), atleast_1d(a2))
     n = max(len(a1), len(a2))
     return [ops.constant_pad_nd(a, (n - len(a), 0), 0) if len(a) < n else a for a in (a1, a2)]
@@ -35,18 +35,18 @@ def _aligned(a1, a2):
 @function("polyadd")
 def polyadd(a1: Array, a2: Array):
     """The sum of two polynomials."""
-    first, second = _aligned(a1, a2)
+    first, second = _align(a1, a2)
     return first + second
 
 
 @function("polysub")
 def polysub(a1: Array, a2: Array):
     """The difference of two polynomials."""
-    first, second = _aligned(a1, a2)
+    first, second = _align(a1, a2)
     return first - second
 
 
-def _trimmed(p):
+def _trim(p):
     """Removes leading zeros; one zero stays if all are zero."""
     p = atleast_1d(p)
     nonzero = numpy.flatnonzero(known_values(p, "polymul"))
@@ -56,8 +56,8 @@ def _trimmed(p):
 @function("polymul")
 def polymul(a1: Array, a2: Array):
     """The product of two polynomials."""
-    first, second = promoted(_trimmed(a1), _trimmed(a2))
-    return _convolved(first, second, "full")
+    first, second = promoted(_trim(a1), _trim(a2))
+    return _convolve(first, second, "full")
 
 
 @function("polydiv")

@@ -170,10 +170,10 @@ def convolve(a: Array, v: Array, mode="full"):
         raise ValueError("object too deep for desired array")
     if not a.shape[0] or not v.shape[0]:
         raise ValueError(f"{'a' if not a.shape[0] else 'v'} cannot be empty")
-    return _convolved(a, v, mode)
+    return _convolve(a, v, mode)
 
 
-def _convolved(a, v, mode):
+def _convolve(a, v, mode):
     if len(v) > len(a):
         a, v = v, a
     n, m = a.shape[0], v.shape[0]
@@ -198,8 +198,8 @@ def correlate(a: Array, v: Array, mode="valid"):
     v = ops.conj(ops.flip(v, (0,)))
     mode = {2: "full", 1: "same", 0: "valid"}.get(mode, mode)
     if mode != "same" or len(v) <= len(a):
-        return _convolved(a, v, mode)
+        return _convolve(a, v, mode)
     # NumPy's `same` counts from the other end if the second array is longer
     n, m = a.shape[0], v.shape[0]
     start = n - 1 - (n - 1) // 2 if n % 2 == 0 else (n - 1) // 2
-    return _convolved(a, v, "full")[start : start + m]
+    return _convolve(a, v, "full")[start : start + m]

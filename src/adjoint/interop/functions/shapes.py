@@ -25,7 +25,7 @@ from adjoint.tensor.table import ops
 # one shape to another -------------------------------------------------------------------------------------------------
 
 
-def turned(a):
+def reverse_axes(a):
     """All axes in reverse order."""
     return ops.permute(a, tuple(range(a.ndim))[::-1])
 
@@ -49,7 +49,7 @@ def reshape(a: Array, /, shape, order="C", *, copy=None):
     elif prod(shape) != a.numel():
         raise ValueError(f"cannot reshape array of size {a.numel()} into shape {shape}")
     if _is_by_columns(a, order):
-        result = turned(ops.reshape(turned(a), shape[::-1]))
+        result = reverse_axes(ops.reshape(reverse_axes(a), shape[::-1]))
     else:
         result = ops.reshape(a, shape)
     return result.clone() if copy else result
@@ -67,7 +67,7 @@ def ravel(a: Array, order="C"):
 def transpose(a: Array, axes=None):
     """The axes in another order, reversed if none is given."""
     if axes is None:
-        return turned(a)
+        return reverse_axes(a)
     axes = plain(axes)
     if len(axes) != a.ndim:
         raise ValueError("axes don't match array")
@@ -174,7 +174,7 @@ atleast_1d, atleast_2d, atleast_3d = [function(f"atleast_{n}d", star=tensor_of)(
 # joining --------------------------------------------------------------------------------------------------------------
 
 
-def _joined(arrays, dtype):
+def _join(arrays, dtype):
     arrays = promoted(*arrays)
     return arrays if dtype is None else [cast(each, dtype) for each in arrays]
 
@@ -184,7 +184,7 @@ def concatenate(arrays: Arrays, /, axis=0, out=None, *, dtype=None, casting="sam
     """Concatenates tensors along an axis; flattened if it is None."""
     if not arrays:
         raise ValueError("need at least one array to concatenate")
-    arrays = _joined(arrays, dtype)
+    arrays = _join(arrays, dtype)
     if axis is None:
         return ops.cat([ops.reshape(each, (-1,)) for each in arrays], 0)
     if not arrays[0].ndim:
@@ -201,7 +201,7 @@ def stack(arrays: Arrays, axis=0, out=None, *, dtype=None, casting="same_kind"):
         raise ValueError("need at least one array to stack")
     if len({tuple(each.shape) for each in arrays}) > 1:
         raise ValueError("all input arrays must have the same shape")
-    return ops.stack(_joined(arrays, dtype), axis_of(axis, arrays[0].ndim + 1))
+    return ops.stack(_join(arrays, dtype), axis_of(axis, arrays[0].ndim + 1))
 
 
 @function("vstack")
@@ -243,13 +243,13 @@ def block(arrays):
 
     ndim = max(n, *[leaf.ndim for leaf in leaves(arrays)])
 
-    def joined(value, level):
+    def join(value, level):
         if not isinstance(value, list):
             value = tensor_of(value)
             return ops.reshape(value, (1,) * (ndim - value.ndim) + tuple(value.shape))
-        return concatenate([joined(member, level + 1) for member in value], level - n)
+        return concatenate([join(member, level + 1) for member in value], level - n)
 
-    return joined(arrays, 0)
+    return join(arrays, 0)
 
 
 @function("append")

@@ -12,7 +12,7 @@ from adjoint.core.graph import TensorBase, new_tensor
 from adjoint.core.operations.dependence import lost_derivative
 from adjoint.interop.numpy_array.base import ARRAY, ArrayHolder, holds_array, in_double, raw, values
 from adjoint.interop.numpy_array.calls import clone, dispatch, objects_of, overrides, run_ufunc
-from adjoint.interop.numpy_array.indexing import by_numbers, is_basic, is_simple, items, picked
+from adjoint.interop.numpy_array.indexing import by_numbers, is_basic, is_simple, items, pick
 from adjoint.interop.numpy_array.memory_access import MemoryAccess, laid_out
 from adjoint.interop.numpy_array.writes import expose, make_writable, memory_of, note_views, to_read, to_write
 from adjoint.interop.operands import carries_derivative
@@ -210,7 +210,7 @@ class NumpyArray(MemoryAccess):
         return self._wrap(tensor if memory is None else ops.clone(tensor))
 
     def _picked(self, index: Any) -> Any:
-        result = self._wrap(picked(self._tensor, index))
+        result = self._wrap(pick(self._tensor, index))
         if isinstance(result, ArrayHolder) and memory_of(self._tensor) is not None:
             make_writable(result._tensor)
         return result

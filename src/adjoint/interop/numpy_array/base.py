@@ -75,14 +75,14 @@ def raw(tensor: Tensor) -> Any:
 def in_double(value: Any) -> Any:
     """A value or dtype in double precision if it was in NumPy's extended one, which no Tensor has."""
     if isinstance(value, (numpy.ndarray, numpy.generic)):
-        return _shortened(value, value.dtype)
+        return _reduce_precision(value, value.dtype)
     if isinstance(value, numpy.dtype) or value is numpy.longdouble or value is numpy.clongdouble:
         kind = numpy.dtype(value)
-        return _shortened(kind, kind)
+        return _reduce_precision(kind, kind)
     return value
 
 
-def _shortened(value: Any, kind: numpy.dtype[Any]) -> Any:
+def _reduce_precision(value: Any, kind: numpy.dtype[Any]) -> Any:
     double = _DOUBLE.get(kind.char)
     if double is None:
         return value
@@ -111,7 +111,7 @@ def holds_array(value: Any) -> bool:
     return False
 
 
-def exchanged(change: Callable[[Any], Any], value: Any) -> Any:
+def exchange(change: Callable[[Any], Any], value: Any) -> Any:
     """Nested containers with the arrays in them changed; the very same objects where there are none."""
     if type(value) is _ndarray and value.dtype.kind != "O":
         return value
@@ -120,16 +120,16 @@ def exchanged(change: Callable[[Any], Any], value: Any) -> Any:
     if not holds_array(value):
         return value
     if isinstance(value, _ndarray):
-        return exchanged(change, value.tolist())
+        return exchange(change, value.tolist())
     if isinstance(value, dict):
-        return type(value)((key, exchanged(change, member)) for key, member in value.items())
-    members = [exchanged(change, member) for member in value]
+        return type(value)((key, exchange(change, member)) for key, member in value.items())
+    members = [exchange(change, member) for member in value]
     return type(value)._make(members) if hasattr(value, "_make") else type(value)(members)
 
 
 def values(value: Any) -> Any:
     """Nested containers in which plain values replace arrays that hold Tensors."""
-    return exchanged(lambda array: array._value, value)
+    return exchange(lambda array: array._value, value)
 
 
 def unwrap(value: Any) -> Any:
@@ -137,7 +137,7 @@ def unwrap(value: Any) -> Any:
 
     All other values stay as they are.
     """
-    return exchanged(lambda array: array._tensor, value)
+    return exchange(lambda array: array._tensor, value)
 
 
 def wrapped(kind: type[ArrayHolder], value: Any) -> Any:

@@ -42,7 +42,7 @@ def numbers_of(tensor: Tensor) -> Any:
     return numpy.arange(tensor._array.size).reshape(tensor._array.shape)
 
 
-def picked(tensor: Tensor, index: Any) -> Tensor:
+def pick(tensor: Tensor, index: Any) -> Tensor:
     """The elements that NumPy picks, as a copy."""
     return ops.reshape(tensor, (-1,))[numbers_of(tensor)[index]]
 

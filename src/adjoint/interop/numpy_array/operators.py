@@ -80,7 +80,7 @@ def _binary(name: str, ufunc: numpy.ufunc) -> None:
             return NotImplemented
         return run_ufunc(type(self), ufunc, "__call__", (self, other), {})
 
-    def reflected(self: NumpyArray, other: Any) -> Any:
+    def reflect(self: NumpyArray, other: Any) -> Any:
         if fast and type(other) is float:
             return self._wrap(direct(other, to_read(self) if saves and Memory.exists else self._tensor))
         if is_foreign(other):
@@ -105,7 +105,7 @@ def _binary(name: str, ufunc: numpy.ufunc) -> None:
         self[...] = result
         return self
 
-    forms = {f"__{name}__": forward, f"__r{name}__": reflected}
+    forms = {f"__{name}__": forward, f"__r{name}__": reflect}
     if name != "divmod":
         forms[f"__i{name}__"] = in_place
     for known_as, form in forms.items():

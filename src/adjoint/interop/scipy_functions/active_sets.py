@@ -109,12 +109,12 @@ def _at_vertex(cost: Any, constraints: list[Any], solution: Any) -> dict[str, An
     n = len(solution.x)
     cost = tensors(cost, 0.0)[0]
     A_ub, b_ub, A_eq, b_eq = [None if part is None else tensors(part, cost)[0] for part in constraints]
-    low, high = (_touched(solution[side], solution.x) for side in ("lower", "upper"))
+    low, high = (_active_inequalities(solution[side], solution.x) for side in ("lower", "upper"))
     rows: list[tuple[Any, Any]] = [
         (constants(numpy.eye(n)[side], cost), constants(solution.x[side], cost)) for side in (low, high & ~low)
     ]
     if A_ub is not None and b_ub is not None:
-        tight = new_tensor(numpy.flatnonzero(_touched(solution.ineqlin, values_of(b_ub))))
+        tight = new_tensor(numpy.flatnonzero(_active_inequalities(solution.ineqlin, values_of(b_ub))))
         rows.append((ops.index_select(A_ub, 0, tight), ops.index_select(b_ub, 0, tight)))
     if A_eq is not None:
         rows.append((A_eq, b_eq))
@@ -132,7 +132,7 @@ def _at_vertex(cost: Any, constraints: list[Any], solution: Any) -> dict[str, An
     return result
 
 
-def _touched(constraints: Any, size: Any) -> Vector:
+def _active_inequalities(constraints: Any, size: Any) -> Vector:
     """The active inequalities of a solution. Raises ValueError if one has a zero multiplier."""
     touched = numpy.asarray(constraints.residual) <= _TOUCHES * numpy.maximum(1.0, numpy.abs(size))
     if numpy.any(numpy.abs(constraints.marginals[touched]) <= _TOUCHES):

@@ -34,7 +34,7 @@ def along_axis(x: Tensor, axis: int, places: numpy.ndarray) -> Tensor:
     return ops.index_select(x, axis, new_tensor(numpy.asarray(places, numpy.int64)))
 
 
-def extended(x: Tensor, axis: int, before: int, after: int, mode: str, fill: Any = 0.0) -> Tensor:
+def extend(x: Tensor, axis: int, before: int, after: int, mode: str, fill: Any = 0.0) -> Tensor:
     """More elements at both ends of an axis. mode: NumPy's name of a way to continue an array, or "constant"."""
     if not (before or after):
         return x

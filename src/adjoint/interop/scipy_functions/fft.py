@@ -69,7 +69,7 @@ def _real_transform(name: str) -> None:
         x = inexact(x)
         dim = axis_of(axis, x.ndim)
         n = x.shape[dim] if n is None else plain(n)
-        x = ops.transpose(_fitted(x, dim, n), dim, x.ndim - 1)
+        x = ops.transpose(_fit(x, dim, n), dim, x.ndim - 1)
         power, kind = _POWERS[norm], type
         if name != forward:
             power, kind = -1.0 - power, _INVERSE[type]
@@ -82,7 +82,7 @@ def _real_transform(name: str) -> None:
     transform.__doc__ = f"scipy.fft.{name} along one axis."
 
 
-def _fitted(x: Tensor, dim: int, n: int) -> Tensor:
+def _fit(x: Tensor, dim: int, n: int) -> Tensor:
     """The elements along an axis cut off behind the n-th, or followed by zeros."""
     if n <= x.shape[dim]:
         return x.narrow(dim, 0, n)

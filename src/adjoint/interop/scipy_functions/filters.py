@@ -10,7 +10,7 @@ from adjoint.arrays.namespace import underlying
 from adjoint.core.graph import new_tensor
 from adjoint.interop.numpy_functions import FUNCTIONS, function
 from adjoint.interop.operands import axis_of, kind_of, plain
-from adjoint.interop.scipy_functions.axes import by_matrix, extended, move_axes, tensors, windows
+from adjoint.interop.scipy_functions.axes import by_matrix, extend, move_axes, tensors, windows
 from adjoint.interop.scipy_functions.ndimage import by_rank
 from adjoint.interop.scipy_functions.pieces import constants
 from adjoint.interop.scipy_functions.pieces import plain as values_of
@@ -54,12 +54,12 @@ def _conjugate(x: Any) -> Any:
     return ops.conj(x) if kind_of(x).kind == "c" else x
 
 
-def _delayed(x: Any, steps: int) -> Any:
+def _delay(x: Any, steps: int) -> Any:
     """A signal that begins later, with zeros before."""
     return ops.constant_pad_nd(x, (steps, 0))[..., : x.shape[-1]]
 
 
-def _normalised(b: Any, a: Any, *others: Any) -> list[Any]:
+def _normalise(b: Any, a: Any, *others: Any) -> list[Any]:
     """Coefficients with a[0] = 1, of one dtype with others. Raises ValueError where a[0] is 0."""
     b, a, *rest = tensors(b, a, *others)
     b, a = (ops.reshape(c, (1,)) if c.ndim == 0 else c for c in (b, a))
@@ -72,7 +72,7 @@ def _filtered(b: Any, a: Any, x: Any, start: Any = None) -> Any:
     """A filter with normalised coefficients along the last axis; start: the state of its delays."""
     u = b[0] * x
     for i in range(1, min(b.shape[0], x.shape[-1])):
-        u = u + b[i] * _delayed(x, i)
+        u = u + b[i] * _delay(x, i)
     if start is not None:
         n = min(start.shape[-1], x.shape[-1])
         form = (*x.shape[:-1], n)
@@ -100,7 +100,7 @@ def _final_state(b: Any, a: Any, x: Any, y: Any, start: Any) -> Any:
 def lfilter(b, a, x, axis=-1, zi=None):
     """A signal through a rational filter; with the state zi of its delays, the state afterwards, too."""
     others = [x] if zi is None else [x, zi]
-    b, a, *others = _normalised(b, a, *others)
+    b, a, *others = _normalise(b, a, *others)
     axis = axis_of(axis, others[0].ndim)
     x, *start = [move_axes(each, axis, -1) for each in others]
     y = _filtered(b, a, x, *start)
@@ -112,7 +112,7 @@ def lfilter(b, a, x, axis=-1, zi=None):
 @function("scipy.signal.lfilter_zi")
 def lfilter_zi(b, a):
     """The state of a filter's delays that answers a constant 1 with a constant."""
-    b, a = _normalised(b, a)
+    b, a = _normalise(b, a)
     n = max(b.shape[0], a.shape[0])
     b, a = (ops.constant_pad_nd(c, (0, n - c.shape[0])) for c in (b, a))
     shift = constants(numpy.eye(n - 1, k=1), a)
@@ -172,19 +172,19 @@ def _both_ways(x: Any, axis: int, padtype: Any, width: int, one_way: Any) -> Any
     x = move_axes(x, axis, -1)
     if x.shape[-1] <= width:
         raise ValueError(f"The length of the input vector x must be greater than padlen, which is {width}.")
-    y = _padded(x, padtype, width)
+    y = _pad(x, padtype, width)
     for _ in range(2):
         y = ops.flip(one_way(y, y[..., :1]), (-1,))
     return move_axes(y[..., width : y.shape[-1] - width], -1, axis)
 
 
-def _padded(x: Any, padtype: Any, width: int) -> Any:
+def _pad(x: Any, padtype: Any, width: int) -> Any:
     if not width:
         return x
     last = x.ndim - 1
     if padtype == "constant":
-        return extended(x, last, width, width, "edge")
-    even = extended(x, last, width, width, "reflect")
+        return extend(x, last, width, width, "edge")
+    even = extend(x, last, width, width, "reflect")
     if padtype == "even":
         return even
     n = x.shape[-1]
@@ -197,7 +197,7 @@ def filtfilt(b, a, x, axis=-1, padtype="odd", padlen=None, method="pad", irlen=N
     """A signal through a filter forward and backward."""
     if method != "pad":
         raise TypeError("filtfilt: over Tensors there is only method='pad'")
-    b, a, x = _normalised(b, a, x)
+    b, a, x = _normalise(b, a, x)
     start = lfilter_zi(b, a)
     width = 3 * max(b.shape[0], a.shape[0]) if padlen is None else padlen
     return _both_ways(x, axis_of(axis, x.ndim), padtype, width, lambda y, first: _filtered(b, a, y, start * first))
@@ -213,7 +213,7 @@ def sosfiltfilt(sos, x, axis=-1, padtype="odd", padlen=None):
 
     def one_way(y: Any, first: Any) -> Any:
         for i, (b, a) in enumerate(_sections(sos)):
-            b, a = _normalised(b, a)
+            b, a = _normalise(b, a)
             y = _filtered(b, a, y, start[i] * first)
         return y
 
@@ -239,7 +239,7 @@ def savgol_filter(x, window_length, polyorder, deriv=0, delta=1.0, axis=-1, mode
     weights = scipy.signal.savgol_coeffs(window_length, polyorder, deriv, delta)[::-1].copy()
     half = window_length // 2
     if mode != "interp":
-        x = extended(x, axis, half, window_length - 1 - half, _WAYS[mode], cval)
+        x = extend(x, axis, half, window_length - 1 - half, _WAYS[mode], cval)
     inner = windows(x, axis, window_length) @ constants(weights, x)
     if mode != "interp":
         return inner
@@ -326,7 +326,7 @@ def hilbert(x, N=None, axis=-1):
 # filters by rank ------------------------------------------------------------------------------------------------------
 
 
-def _ranked(x, rank_of, sizes, footprint):
+def _rank(x, rank_of, sizes, footprint):
     return by_rank(x, rank_of, sizes, footprint, "constant", 0.0, 0, None)
 
 
@@ -334,7 +334,7 @@ def _ranked(x, rank_of, sizes, footprint):
 def medfilt(volume, kernel_size=None):
     """The median of each window, with zeros beyond the edges; the derivative goes to the median element."""
     x = FUNCTIONS["atleast_1d"](tensors(volume)[0])
-    return _ranked(x, lambda n: n // 2, _odd(3 if kernel_size is None else kernel_size), None)
+    return _rank(x, lambda n: n // 2, _odd(3 if kernel_size is None else kernel_size), None)
 
 
 def _odd(kernel_size):
@@ -347,10 +347,10 @@ def _odd(kernel_size):
 @function("scipy.signal.medfilt2d")
 def medfilt2d(input, kernel_size=3):
     """The median of each window of a matrix, with zeros beyond the edges; the derivative goes to the median element."""
-    return _ranked(tensors(input)[0], lambda n: n // 2, _odd(kernel_size), None)
+    return _rank(tensors(input)[0], lambda n: n // 2, _odd(kernel_size), None)
 
 
 @function("scipy.signal.order_filter")
 def order_filter(a, domain, rank):
     """The element of a rank in each window, with zeros beyond the edges; the derivative is its own."""
-    return _ranked(tensors(a)[0], lambda n: int(plain(rank)), None, plain(domain))
+    return _rank(tensors(a)[0], lambda n: int(plain(rank)), None, plain(domain))

@@ -308,7 +308,7 @@ def quadrature(of_scipy: Function) -> Function:
         if kind is not None:
             if options.get("weight") is not None or options.get("points") is not None:
                 raise TypeError("quad: over Tensors there are neither weight= nor points=")
-            value = _integrated(over_tensors(func, kind), a, b, args, details, value, max(error, 1e-7 * abs(value)))
+            value = _integrate(over_tensors(func, kind), a, b, args, details, value, max(error, 1e-7 * abs(value)))
             value = as_class(kind, value)
         return (value, error, details, *message) if full_output else (value, error)
 
@@ -322,7 +322,7 @@ def _limit(end: Any) -> Any:
     return float(values_of(to_tensors(end))) if class_of_results(end) else end
 
 
-def _integrated(function: Function, a: Any, b: Any, args: Any, details: Any, value: float, error: float) -> Any:
+def _integrate(function: Function, a: Any, b: Any, args: Any, details: Any, value: float, error: float) -> Any:
     """The integral over the intervals that SciPy ended with. Raises ArithmeticError unless it is SciPy's value."""
     n = details["last"]
     starts, ends = details["alist"][:n], details["blist"][:n]

@@ -144,7 +144,7 @@ def curve(of_scipy: Function) -> Function:
         _refuse_limits("curve_fit", arguments, bounds=_UNBOUNDED, nan_policy=None)
         arguments.update({name: _plain(value) for name, value in arguments.items() if name in (*_DATA, "p0")})
         solution, covariance, *others = of_scipy(*bound.args, **bound.kwargs)
-        near = SmallestSquares(_weighted(over_tensors(f, kind)), solution, data)
+        near = SmallestSquares(_weighted_residuals(over_tensors(f, kind)), solution, data)
         if numpy.isfinite(covariance).all():
             covariance = as_class(kind, near.covariance(not arguments.get("absolute_sigma", False)))
         return as_class(kind, near.x), covariance, *others
@@ -156,7 +156,7 @@ def _plain(value: Any) -> Any:
     return value if class_of_results(value) is None else numpy.asarray(constant(value))
 
 
-def _weighted(f: Function) -> Callable[..., Any]:
+def _weighted_residuals(f: Function) -> Callable[..., Any]:
     """The residuals of a curve for its parameters and the data, in units of sigma."""
 
     def residuals(x: Any, xdata: Any, ydata: Any, sigma: Any) -> Any:

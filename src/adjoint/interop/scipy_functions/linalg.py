@@ -24,7 +24,7 @@ def _system(a, b):
     return a, (b[:, None] if vector else b), vector
 
 
-def _turned(a, trans):
+def _apply_trans(a, trans):
     """The matrix of a system with `trans`: 0 or N for itself, 1 or T for its transpose, 2 or C for its conjugate."""
     if trans in (0, "N"):
         return a, False
@@ -92,7 +92,7 @@ def _whole(a, lower, symmetric):
 def solve_triangular(a, b, trans=0, lower=False, unit_diagonal=False, overwrite_b=False, check_finite=True):
     """x with a x = b for triangular a, or for its transpose."""
     a, b, vector = _system(a, b)
-    a, turned = _turned(a, trans)
+    a, turned = _apply_trans(a, trans)
     x = ops.linalg_solve_triangular(a, b, upper=bool(lower) == turned, unitriangular=bool(unit_diagonal))
     return x[..., 0] if vector else x
 

@@ -13,7 +13,7 @@ import numpy
 
 from adjoint.interop.numpy_functions import FUNCTIONS, function
 from adjoint.interop.operands import axes_of, axis_of, plain
-from adjoint.interop.scipy_functions.axes import along_axis, by_matrix, extended, tensors, windows
+from adjoint.interop.scipy_functions.axes import along_axis, by_matrix, extend, tensors, windows
 from adjoint.interop.scipy_functions.pieces import constants, piecewise
 from adjoint.interop.scipy_functions.pieces import plain as values_of
 from adjoint.tensor.table import ops
@@ -48,7 +48,7 @@ def _windows_along(x, axis, size, mode, cval, origin):
     before = size // 2 + origin
     if not 0 <= before < size:
         raise ValueError("invalid origin")
-    return windows(extended(x, axis, before, size - 1 - before, _way(mode), cval), axis, size)
+    return windows(extend(x, axis, before, size - 1 - before, _way(mode), cval), axis, size)
 
 
 # filters of one axis --------------------------------------------------------------------------------------------------
@@ -62,7 +62,7 @@ def correlate1d(input, weights, axis=-1, output=None, mode="reflect", cval=0.0, 
     return _windows_along(x, axis_of(axis, x.ndim), weights.shape[0], mode, cval, origin) @ weights
 
 
-def _turned(size, origin):
+def _convolution_origin(size, origin):
     """The origin of a correlation that is a convolution."""
     return -origin - (0 if size % 2 else 1)
 
@@ -71,7 +71,7 @@ def _turned(size, origin):
 def convolve1d(input, weights, axis=-1, output=None, mode="reflect", cval=0.0, origin=0):
     """The sum of neighbours along an axis times weights in reverse."""
     x, weights = tensors(input, weights)
-    origin = _turned(weights.shape[0], origin)
+    origin = _convolution_origin(weights.shape[0], origin)
     return correlate1d(x, ops.flip(weights, (0,)), axis, output, mode, cval, origin)
 
 
@@ -129,7 +129,9 @@ def correlate(input, weights, output=None, mode="reflect", cval=0.0, origin=0, *
 def convolve(input, weights, output=None, mode="reflect", cval=0.0, origin=0, *, axes=None):
     """The sum of neighbours times an array of weights in reverse."""
     x, weights = tensors(input, weights)
-    starts = [_turned(n, start) for n, start in zip(weights.shape, _each(origin, weights.ndim), strict=True)]
+    starts = [
+        _convolution_origin(n, start) for n, start in zip(weights.shape, _each(origin, weights.ndim), strict=True)
+    ]
     return correlate(x, ops.flip(weights, tuple(range(weights.ndim))), output, mode, cval, starts, axes=axes)
 
 
@@ -262,7 +264,7 @@ sobel = function("scipy.ndimage.sobel")(_edges([1.0, 2.0, 1.0]))
 prewitt = function("scipy.ndimage.prewitt")(_edges([1.0, 1.0, 1.0]))
 
 
-def _summed(input, axes, mode, second):
+def _add_up(input, axes, mode, second):
     """The sum over axes of a function of the array, the axis and its mode."""
     x = tensors(input)[0]
     axes = axes_of(axes, x.ndim)
@@ -274,7 +276,7 @@ def _summed(input, axes, mode, second):
 def laplace(input, output=None, mode="reflect", cval=0.0, *, axes=None):
     """The sum of second differences."""
     _refuse(output)
-    return _summed(input, axes, mode, lambda x, axis, way: correlate1d(x, [1.0, -2.0, 1.0], axis, None, way, cval))
+    return _add_up(input, axes, mode, lambda x, axis, way: correlate1d(x, [1.0, -2.0, 1.0], axis, None, way, cval))
 
 
 def _order_along(ndim, axis, order):
@@ -289,7 +291,7 @@ def gaussian_laplace(input, sigma, output=None, mode="reflect", cval=0.0, *, axe
     def second(x, axis, way):
         return gaussian_filter(x, sigma, _order_along(x.ndim, axis, 2), None, way, cval, **kwargs)
 
-    return _summed(input, axes, mode, second)
+    return _add_up(input, axes, mode, second)
 
 
 @function("scipy.ndimage.gaussian_gradient_magnitude")
@@ -300,7 +302,7 @@ def gaussian_gradient_magnitude(input, sigma, output=None, mode="reflect", cval=
     def square(x, axis, way):
         return ops.square(gaussian_filter(x, sigma, _order_along(x.ndim, axis, 1), None, way, cval, **kwargs))
 
-    return ops.sqrt(_summed(input, axes, mode, square))
+    return ops.sqrt(_add_up(input, axes, mode, square))
 
 
 # values between the elements ------------------------------------------------------------------------------------------
@@ -340,7 +342,7 @@ def map_coordinates(input, coordinates, output=None, order=3, mode="constant", c
     if prefilter and order > 1:
         if mode == "nearest":
             for axis in range(x.ndim):
-                x = extended(x, axis, 12, 12, "edge")
+                x = extend(x, axis, 12, 12, "edge")
             places = places + 12
         x = spline_filter(x, order, numpy.float64, mode)
     shape = tuple(places.shape[1:])
@@ -353,28 +355,28 @@ def map_coordinates(input, coordinates, output=None, order=3, mode="constant", c
     return ops.reshape(value, shape)
 
 
-def _clipped(c, n):
+def _clip(c, n):
     return numpy.clip(c, 0, n - 1)
 
 
-def _mirrored(c, n):
+def _mirror(c, n):
     c = numpy.mod(c, max(2 * n - 2, 1))
     return numpy.where(c > n - 1, 2 * n - 2 - c, c)
 
 
-def _reflected(c, n):
+def _reflect(c, n):
     c = numpy.mod(c + 0.5, 2 * n) - 0.5
     return numpy.where(c > n - 0.5, 2 * n - 1 - c, c)
 
 
-def _wrapped(c, n):
+def _wrap(c, n):
     return numpy.mod(c, n)
 
 
 #: Where places outside of the elements lie inside, by the mode; and which way the spline's coefficients go on.
 _FOLDS = {
-    "constant": (lambda c, n: c, _mirrored), "nearest": (_clipped, _clipped), "mirror": (_mirrored, _mirrored),
-    "reflect": (_reflected, _reflected), "grid-wrap": (_wrapped, _wrapped),
+    "constant": (lambda c, n: c, _mirror), "nearest": (_clip, _clip), "mirror": (_mirror, _mirror),
+    "reflect": (_reflect, _reflect), "grid-wrap": (_wrap, _wrap),
 }  # fmt: skip
 
 

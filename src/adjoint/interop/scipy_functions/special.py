@@ -86,7 +86,7 @@ def _kelvin(x):
     return ops.complex(ber, bei), ops.complex(ker, kei), ops.complex(berp, beip), ops.complex(kerp, keip)
 
 
-def _scaled(name, *options):
+def _scaled_function(name, *options):
     def apply(v, z):
         # the factor is exp(-abs(imag(z))), or of the real part, which has no derivative as a complex function
         if kind_of(z).kind == "c":
@@ -254,8 +254,8 @@ FUNCTIONS_OF_UFUNCS = {
     "gdtria": lambda p, b, x: ops.gammaincinv(b, p) / x,
     "gdtrix": lambda a, b, p: ops.gammaincinv(b, p) / a,
     "huber": _huber,
-    "ive": _scaled("iv", 0, True),
-    "jve": _scaled("jv"),
+    "ive": _scaled_function("iv", 0, True),
+    "jve": _scaled_function("jv"),
     "kelvin": _kelvin,
     "kl_div": lambda x, y: _kl(x, y) - x + y,
     "kn": _of_integer("kv"),
@@ -274,7 +274,7 @@ FUNCTIONS_OF_UFUNCS = {
     "sici": lambda x: (ops.sine_integral(x), ops.cosine_integral(x)),
     "voigt_profile": _voigt,
     "yn": _of_integer("yv"),
-    "yve": _scaled("yv"),
+    "yve": _scaled_function("yv"),
 }
 
 

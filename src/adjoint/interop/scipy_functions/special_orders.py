@@ -110,7 +110,7 @@ def legendre_p_all(n, z: Array, *, diff_n=0):
     return ops.stack(parts, 0)
 
 
-def _associated(n: int, m: int, z: Tensor, norm: bool) -> Tensor:
+def _associated_function(n: int, m: int, z: Tensor, norm: bool) -> Tensor:
     if abs(m) > n:
         return 0 * z
     scale = math.exp(0.5 * (math.lgamma(n - m + 1) - math.lgamma(n + m + 1))) * math.sqrt(n + 0.5) if norm else 1.0
@@ -129,7 +129,7 @@ def assoc_legendre_p(n, m, z: Array, *, branch_cut=2, norm=False, diff_n=0):
 
     def formula(n: int, m: int, z: Tensor) -> Tensor:
         _check_place("assoc_legendre_p", z)
-        return _associated(n, m, z, norm)
+        return _associated_function(n, m, z, norm)
 
     return by_orders("assoc_legendre_p", formula, (n, m), inexact(z))[None]
 
@@ -141,7 +141,7 @@ def assoc_legendre_p_all(n, m, z: Array, *, branch_cut=2, norm=False, diff_n=0):
     z = inexact(z)
     _check_place("assoc_legendre_p_all", z)
     rows = _rows(
-        lambda n, m: _associated(n, m, z, norm),
+        lambda n, m: _associated_function(n, m, z, norm),
         orders_up_to("assoc_legendre_p_all", n),
         _signed("assoc_legendre_p_all", m),
     )

@@ -41,7 +41,7 @@ REASONS: dict[str, str] = {
 }
 
 
-def refused(name: str) -> Any:
+def refuse(name: str) -> Any:
     """A function over Tensors that runs SciPy's on their values. Raises TypeError where a derivative would be lost."""
 
     def call(*args: Any, **kwargs: Any) -> Any:

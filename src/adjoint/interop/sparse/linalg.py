@@ -200,7 +200,7 @@ def expm_multiply(A: Any, B: Any) -> Any:
     sizes = np.bincount(matrix.layout.columns, np.abs(to_numpy(matrix.entries)), minlength=matrix.shape[0])
     steps = max(1, math.ceil(float(sizes.max(initial=0.0))))
 
-    def multiplied(vector: Tensor) -> Tensor:
+    def multiply(vector: Tensor) -> Tensor:
         entries = matrix.entries.to(vector.dtype) * (1 / steps)
         kind = np.finfo(vector._array.dtype)
         for _ in range(steps):
@@ -212,7 +212,7 @@ def expm_multiply(A: Any, B: Any) -> Any:
                     break
         return vector
 
-    return matrix._on_tensors(multiplied, B)
+    return matrix._on_tensors(multiply, B)
 
 
 def is_negligible(term: Tensor, total: Tensor, eps: float) -> bool:

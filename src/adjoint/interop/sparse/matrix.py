@@ -129,7 +129,9 @@ class SparseMatrix:
 
     def __rmatmul__(self, other: Any) -> Any:
         layout = self.layout.transposed()
-        return self._on_tensors(lambda x: turned(ops.sparse_product(self.entries, turned(x), layout)), other)
+        return self._on_tensors(
+            lambda x: transpose_matrix(ops.sparse_product(self.entries, transpose_matrix(x), layout)), other
+        )
 
     def dot(self, other: Any) -> Any:
         """Equals `@`."""
@@ -237,7 +239,7 @@ def coo_of(layout: SparseLayout) -> SparsePattern:
     return layout.derived_data["pattern"]
 
 
-def turned(tensor: Tensor) -> Tensor:
+def transpose_matrix(tensor: Tensor) -> Tensor:
     """A matrix transposed; a vector as it is."""
     return ops.permute(tensor, (1, 0)) if tensor.ndim == 2 else tensor
 

@@ -26,9 +26,9 @@ def spsolve(input: Tensor, other: Tensor, *, left: bool = True) -> Tensor:
     """
     if left:
         return linalg.spsolve(input, other)
-    return turned(linalg.spsolve(turned(input), turned(other)))
+    return transpose_matrix(linalg.spsolve(transpose_matrix(input), transpose_matrix(other)))
 
 
-def turned(tensor: Tensor) -> Tensor:
+def transpose_matrix(tensor: Tensor) -> Tensor:
     """A matrix transposed; a vector as it is."""
     return tensor.t() if tensor.ndim == 2 else tensor

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any
 
-from adjoint.nn.modules.module import Module, _indented
+from adjoint.nn.modules.module import Module, _indent
 from adjoint.nn.parameter import Parameter
 from adjoint.tensor.tensor import Tensor
 
@@ -222,7 +222,7 @@ class ModuleList(_Row):
             f"({first}): {text}" if first == last else f"({first}-{last}): {last - first + 1} x {text}"
             for first, last, text in runs
         ]
-        return f"{self._get_name()}(\n  " + "\n  ".join(map(_indented, lines)) + "\n)"
+        return f"{self._get_name()}(\n  " + "\n  ".join(map(_indent, lines)) + "\n)"
 
 
 class ModuleDict(Module):
@@ -398,7 +398,7 @@ class ParameterList(Module):
         return value
 
     def extra_repr(self) -> str:
-        return "\n".join(f"  ({k}): {_described(value, str(_dtype_of(value)))}" for k, value in enumerate(self))
+        return "\n".join(f"  ({k}): {_description(value, str(_dtype_of(value)))}" for k, value in enumerate(self))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError("ParameterList should not be called.")
@@ -579,7 +579,7 @@ class ParameterDict(Module):
             self[key] = value
 
     def extra_repr(self) -> str:
-        return "\n".join(f"  ({key}): {_described(value, _type_of(value))}" for key, value in self.items())
+        return "\n".join(f"  ({key}): {_description(value, _type_of(value))}" for key, value in self.items())
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError("ParameterDict should not be called.")
@@ -620,7 +620,7 @@ def _type_of(value: Any) -> str:
     return str(value.type()) if isinstance(value, Tensor) else ""
 
 
-def _described(value: Any, kind: str) -> str:
+def _description(value: Any, kind: str) -> str:
     if not isinstance(value, Tensor):
         return f"Object of type: {type(value).__name__}"
     head = "Parameter" if isinstance(value, Parameter) else "Tensor"

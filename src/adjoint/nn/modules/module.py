@@ -1086,7 +1086,7 @@ class Module:
     def __repr__(self) -> str:
         extra = self.extra_repr()
         extra_lines = extra.split("\n") if extra else []
-        children = [f"({name}): {_indented(repr(module))}" for name, module in self._modules.items()]
+        children = [f"({name}): {_indent(repr(module))}" for name, module in self._modules.items()]
         if len(extra_lines) == 1 and not children:
             return f"{self._get_name()}({extra_lines[0]})"
         lines = extra_lines + children
@@ -1105,7 +1105,7 @@ def clear_grad(parameter: Tensor, set_to_none: bool) -> None:
         grad.zero_()
 
 
-def _indented(text: str) -> str:
+def _indent(text: str) -> str:
     """A text with all lines except the first indented by two spaces."""
     return text.replace("\n", "\n  ")
 

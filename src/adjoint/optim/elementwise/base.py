@@ -18,7 +18,7 @@ from adjoint.arrays.libraries.sparse_arrays import SparseArray
 from adjoint.core import graph, in_place
 from adjoint.core.modes.grad_mode import no_grad
 from adjoint.optim.elementwise import blocks
-from adjoint.optim.optimizer import Optimizer, _evaluated
+from adjoint.optim.optimizer import Optimizer, _evaluate
 from adjoint.tensor import creation
 from adjoint.tensor.table import ops
 from adjoint.tensor.tensor import Tensor
@@ -106,7 +106,7 @@ class Elementwise(Optimizer):
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Update the parameters by their gradients. closure: a function that computes the loss and the gradients."""
-        loss = _evaluated(closure)
+        loss = _evaluate(closure)
         for group in self.param_groups:
             with nullcontext() if group.get("differentiable") else no_grad():
                 self._step_group(group)

@@ -74,7 +74,7 @@ def terms_of(call: Call) -> Terms:
     for form in forms(call):
         terms = form(call)
         if terms is not None:
-            return terms if len(terms) <= sets.MOST_TERMS else sets.combined(terms)
+            return terms if len(terms) <= sets.MOST_TERMS else sets.combine(terms)
     return dense(call)
 
 
@@ -82,7 +82,7 @@ def forms(call: Call) -> tuple[Callable[[Call], Terms | None], ...]:
     """The forms to ask, the finest first."""
     rule = call.rule
     if rule.pairs_form is not None:
-        return (paired,)
+        return (pair_terms,)
     if rule.is_elementwise and rule.kind != "linear":
         # linear operations also tell which elements they drop
         return (elementwise,)
@@ -221,7 +221,7 @@ def zeros_like(value: Any, kind: Any) -> Any:
     return value if value is None else 0
 
 
-def arranged(call: Call, labels: Array) -> dict[str, Any]:
+def arrange(call: Call, labels: Array) -> dict[str, Any]:
     """Labels of all elements of the sources, one source behind the other, as the kernel takes them."""
     arrays: dict[str, Any] = {}
     start = 0
@@ -239,13 +239,13 @@ def arranged(call: Call, labels: Array) -> dict[str, Any]:
 
 def element_moves(call: Call) -> Terms | None:
     """The terms of a result whose elements are each one element of the sources, perhaps times a number, or zero."""
-    positions = read(call, lambda labels: on_labels(call, arranged(call, labels)), total_size(call), call.shape)
+    positions = read(call, lambda labels: on_labels(call, arrange(call, labels)), total_size(call), call.shape)
     if positions is None:
         return None
     if len(call.sources) == 1:
         terms = [sets.take(call.sources[0].terms, source) for source in positions]
     else:
-        flat = sets.joined([(source.terms, source.array.size) for source in call.sources])
+        flat = sets.join([(source.terms, source.array.size) for source in call.sources])
         terms = [sets.take(flat, source) for source in positions]
     return [term for part in terms for term in part]
 
@@ -265,7 +265,7 @@ def tapped(call: Call) -> Terms | None:
         unit[index] = 1
 
         def run(labels: Array, unit: Array = unit) -> Any:
-            return on_labels(call, {**arranged(call, labels), taps: unit})
+            return on_labels(call, {**arrange(call, labels), taps: unit})
 
         positions = read(call, run, total_size(call), call.shape)
         if positions is None:
@@ -384,12 +384,12 @@ def summed(call: Call) -> Terms | None:
         if groups is None:
             return None
         for group in groups:
-            table = sets.grouped(source.terms, group, count)
+            table = sets.group(source.terms, group, count)
             result.append(Term(np.arange(1, count + 1).reshape(call.shape), table))
-    return sets.combined(result) if len(result) > 1 else result
+    return sets.combine(result) if len(result) > 1 else result
 
 
-def paired(call: Call) -> Terms | None:
+def pair_terms(call: Call) -> Terms | None:
     """The terms of a result whose rule names the pairs of places that depend on each other."""
     form: Any = call.rule.pairs_form
     result: Terms = []
@@ -398,7 +398,7 @@ def paired(call: Call) -> Terms | None:
         arguments = [derive.saved(call.rule, name, call.values, None) for name in form.needs]
         places, sources = form.call(_OPS, source.name, *arguments)
         terms = sets.take(source.terms, np.asarray(sources) + 1)
-        table = sets.grouped(terms, np.asarray(places) + 1, count)
+        table = sets.group(terms, np.asarray(places) + 1, count)
         result.append(Term(np.arange(1, count + 1).reshape(call.shape), table))
     return result
 
@@ -413,7 +413,7 @@ def along_names(call: Call) -> Terms | None:
         names = names_of_axes(call, source)
         if names is None:
             return None
-        terms = aligned(source.terms, *names, call.shape)
+        terms = align(source.terms, *names, call.shape)
         if terms is None:
             return None
         result.extend(terms)
@@ -468,7 +468,7 @@ def names_beside(call: Call, source: Source) -> tuple[list[Any], list[Any]] | No
     return (names, rest) if len(call.shape) == len(rest) else None
 
 
-def aligned(terms: Terms, names: list[Any], of_result: list[Any], shape: tuple[int, ...]) -> Terms | None:
+def align(terms: Terms, names: list[Any], of_result: list[Any], shape: tuple[int, ...]) -> Terms | None:
     """One set for each index along the axes whose names source and result share."""
     size_of = {name: n for name, n in zip(of_result, shape, strict=True) if name is not None}
     source_shape = terms[0].labels.shape
@@ -480,7 +480,7 @@ def aligned(terms: Terms, names: list[Any], of_result: list[Any], shape: tuple[i
     count = int(np.prod(sizes))
     numbers = np.arange(1, count + 1).reshape(sizes)
     groups = spread(numbers, common, names, source_shape)
-    return [Term(spread(numbers, common, of_result, shape), sets.grouped(terms, groups, count))]
+    return [Term(spread(numbers, common, of_result, shape), sets.group(terms, groups, count))]
 
 
 def spread(numbers: Array, common: list[Any], names: list[Any], shape: tuple[int, ...]) -> Array:
@@ -503,7 +503,7 @@ def dense(call: Call) -> Terms:
     result: Terms = []
     for source in call.sources:
         groups = np.broadcast_to(np.int64(1), source.array.shape)
-        result.append(everywhere(sets.grouped(source.terms, groups, 1), call.shape))
+        result.append(everywhere(sets.group(source.terms, groups, 1), call.shape))
     return result
 
 

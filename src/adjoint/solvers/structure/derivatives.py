@@ -14,7 +14,7 @@ from adjoint.runtime.once import warn_once
 from adjoint.solvers.flattening import Flat, constant_error, to_numpy
 from adjoint.solvers.functions import slope, start_of
 from adjoint.solvers.structure.colouring import Part, Pattern, compression, count_of, symmetric_compression
-from adjoint.solvers.structure.progress import counted
+from adjoint.solvers.structure.progress import count_steps
 from adjoint.solvers.structure.sets import DensePatternError
 from adjoint.solvers.structure.tracing import pattern as traced_pattern
 from adjoint.tensor.creation import from_numpy
@@ -85,7 +85,7 @@ class SparseDerivative:
         """The matrix at a point, as a csr_array."""
         products = self.products(vector)
         data = np.zeros(self.nnz, dtype=vector._array.dtype)
-        for part, first, last in counted(list(self.batches()), self.name, with_progress):
+        for part, first, last in count_steps(list(self.batches()), self.name, with_progress):
             size = self.shape[0] if part.by_rows else self.shape[1]
             seeds = part.seeds(first, last, size, vector._array.dtype)
             mask = (part.colours >= first) & (part.colours < last)
@@ -211,7 +211,7 @@ def sparse_derivative(
     n = start._array.size
     unseen: list[str] = []
     if pattern is None:
-        places, unseen = traced(kind, name, function, start, form == "local", allow_constant)
+        places, unseen = trace(kind, name, function, start, form == "local", allow_constant)
     else:
         places = Pattern.of(pattern)
         m = n if kind is SparseHessian else function(start)._array.size
@@ -229,7 +229,7 @@ def sparse_derivative(
     return derivative
 
 
-def traced(
+def trace(
     kind: type[Any],
     name: str,
     function: Callable[[Tensor], Tensor],
@@ -240,14 +240,14 @@ def traced(
     """The pattern from one run, and what could not be seen."""
     leaf = needing_grad(from_numpy(start._array.copy()))
 
-    def checked(vector: Tensor) -> Tensor:
+    def check(vector: Tensor) -> Tensor:
         with differentiating([leaf]):
             result = function(vector)
         if not result.requires_grad and not allow_constant:
             raise constant_error(name, "x")
         return result
 
-    traced_function = gradient_of(checked) if kind is SparseHessian else checked
+    traced_function = gradient_of(check) if kind is SparseHessian else check
     with enable_grad():
         matrix, unseen = traced_pattern(traced_function, leaf, is_local)
     return Pattern(matrix.shape, matrix.indptr, matrix.indices), unseen

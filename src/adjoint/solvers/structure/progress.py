@@ -8,7 +8,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-def counted(steps: Sequence[T], title: str, with_bar: bool) -> Iterable[T]:
+def count_steps(steps: Sequence[T], title: str, with_bar: bool) -> Iterable[T]:
     """The steps one by one, with a bar that shows the progress.
 
     Raises ImportError if a bar is wanted and rich is not installed.

@@ -86,10 +86,10 @@ def union(parts: Iterable[Terms], shape: tuple[int, ...]) -> Terms:
             spread = term if term.labels.shape == shape else term.with_labels(np.broadcast_to(term.labels, shape))
             together[spread.key] = spread
     result = list(together.values())
-    return result if len(result) <= MOST_TERMS else combined(result)
+    return result if len(result) <= MOST_TERMS else combine(result)
 
 
-def combined(terms: Terms) -> Terms:
+def combine(terms: Terms) -> Terms:
     """The sets as one term."""
     shape = terms[0].labels.shape
     size = int(np.prod(shape))
@@ -108,7 +108,7 @@ def take(terms: Terms, source: Array) -> Terms:
     return result
 
 
-def joined(parts: Sequence[tuple[Terms, int]]) -> Terms:
+def join(parts: Sequence[tuple[Terms, int]]) -> Terms:
     """The concatenated terms of several flat arrays, given with their sizes."""
     tables = {id(term.table): term.table for terms, _ in parts for term in terms if term.table is not None}
     parts = in_one_table(parts, list(tables.values())) if len(tables) > _MOST_TABLES else parts
@@ -136,15 +136,15 @@ def in_one_table(parts: Sequence[tuple[Terms, int]], tables: list[Table]) -> lis
         entries_before += len(table.indices)
     common = Table(np.concatenate(indptr), np.concatenate(indices))
 
-    def changed(term: Term) -> Term:
+    def change(term: Term) -> Term:
         if term.table is None:
             return term
         return Term(np.where(term.labels > 0, term.labels + offsets[id(term.table)], 0), common)
 
-    return [([changed(term) for term in terms], size) for terms, size in parts]
+    return [([change(term) for term in terms], size) for terms, size in parts]
 
 
-def grouped(terms: Terms, groups: Array, count: int) -> Table:
+def group(terms: Terms, groups: Array, count: int) -> Table:
     """The union of the sets of each group; `groups` has the number of the group of each element plus 1, 0 for none."""
     keys = []
     for term in terms:
@@ -155,7 +155,7 @@ def grouped(terms: Terms, groups: Array, count: int) -> Table:
     if not keys:
         return Table(np.zeros(count + 1, dtype=_LABEL), np.zeros(0, dtype=_LABEL))
     owners, columns = (np.concatenate(parts) for parts in zip(*keys, strict=True))
-    return Table(*compressed(owners, columns, count))
+    return Table(*compress(owners, columns, count))
 
 
 def distinct_pairs(groups: Array, term: Term) -> tuple[Array, Array]:
@@ -193,7 +193,7 @@ def expanded(owners: Array, table_rows: Array, table: Table) -> tuple[Array, Arr
     return np.repeat(owners, sizes), table.indices[starts + np.arange(count)]
 
 
-def compressed(owners: Array, columns: Array, count: int) -> tuple[Array, Array]:
+def compress(owners: Array, columns: Array, count: int) -> tuple[Array, Array]:
     """Sorted sets without repetitions, as (indptr, indices), from pairs of an owner and a column."""
     indptr = np.zeros(count + 1, dtype=_LABEL)
     if not len(owners):
@@ -216,7 +216,7 @@ def rows(terms: Terms, size: int) -> tuple[Array, Array]:
         return np.zeros(size + 1, dtype=_LABEL), np.zeros(0, dtype=_LABEL)
     if all(term.table is None for term in terms):
         return rows_of_columns([term.labels.reshape(-1) for term in terms], size)
-    table = grouped(terms, np.arange(1, size + 1).reshape(terms[0].labels.shape), size)
+    table = group(terms, np.arange(1, size + 1).reshape(terms[0].labels.shape), size)
     return table.indptr, table.indices
 
 

@@ -33,11 +33,11 @@ def sparse_weighted_hessian(function: VectorFunction) -> Callable[[Any, Any], An
     """The Hessian of v @ fun at x as a sparse matrix, for x and v."""
     weights: list[Tensor] = []
 
-    def weighted(vector: Tensor) -> Tensor:
+    def weighted_sum(vector: Tensor) -> Tensor:
         values = function.value(vector)
         return (values * weights[0]).sum() if weights else values.sum()
 
-    derivative = derivative_of(SparseHessian, function, weighted)
+    derivative = derivative_of(SparseHessian, function, weighted_sum)
 
     def hess(x: Any, v: Any) -> Any:
         weights[:] = [from_numpy(vector_of(v))]

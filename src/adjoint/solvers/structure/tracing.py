@@ -63,7 +63,7 @@ class Memory:
                 self.parts += fitting
             fitting[0].labels[places] = term.labels
         if len(self.parts) > sets.MOST_TERMS:
-            self.parts = sets.combined(self.parts)
+            self.parts = sets.combine(self.parts)
 
     def read(self, places: Array) -> Terms:
         """The terms of the elements at places in memory."""

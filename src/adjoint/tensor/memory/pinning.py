@@ -52,10 +52,10 @@ def pinned_if_asked(function: Callable[..., Any], args: tuple[Any, ...], kwargs:
         return function(*args, **kwargs)
     if not cuda_is_available():
         raise RuntimeError(NO_PINNED_MEMORY)
-    from adjoint.arrays.shared_memory import pinned
+    from adjoint.arrays.shared_memory import pin
 
     result: TensorBase = function(*args, **kwargs)
     if result.is_cuda:
         raise RuntimeError(f"cannot pin '{result.type()}' only dense CPU tensors can be pinned")
-    result._array = pinned(result._array)
+    result._array = pin(result._array)
     return result

@@ -194,7 +194,7 @@ class _Source:
 # the instructions ----------------------------------------------------------------------------------------------------
 
 
-def _guarded(guard: Callable[..., None], instruction: Callable[[Any], None]) -> Callable[[Any], None]:
+def _guard(guard: Callable[..., None], instruction: Callable[[Any], None]) -> Callable[[Any], None]:
     return lambda machine: guard(machine, instruction)
 
 
@@ -216,8 +216,8 @@ _LIST_INSTRUCTIONS = ("APPEND", "APPENDS")
 _KEY_INSTRUCTIONS = ("SETITEM", "SETITEMS", "ADDITEMS", "FROZENSET", "DICT")
 _dispatch: dict[int, Callable[[Any], None]] = {
     **{_opcode(name): _PLAIN[_opcode(name)] for name in _HARMLESS.split()},
-    **{_opcode(name): _guarded(SafeUnpickler.with_list_on_top, _PLAIN[_opcode(name)]) for name in _LIST_INSTRUCTIONS},
-    **{_opcode(name): _guarded(SafeUnpickler.with_keys, _PLAIN[_opcode(name)]) for name in _KEY_INSTRUCTIONS},
+    **{_opcode(name): _guard(SafeUnpickler.with_list_on_top, _PLAIN[_opcode(name)]) for name in _LIST_INSTRUCTIONS},
+    **{_opcode(name): _guard(SafeUnpickler.with_keys, _PLAIN[_opcode(name)]) for name in _KEY_INSTRUCTIONS},
     _opcode("REDUCE"): SafeUnpickler.reduced,
     _opcode("BUILD"): SafeUnpickler.build,
     _opcode("BYTEARRAY8"): SafeUnpickler.bytes_to_change,
@@ -229,7 +229,7 @@ SafeUnpickler.dispatch = _dispatch
 # the objects ---------------------------------------------------------------------------------------------------------
 
 
-def _encoded(text: str, encoding: str = "latin1") -> bytes:
+def _encode(text: str, encoding: str = "latin1") -> bytes:
     """Bytes, as older protocols write them."""
     check(type(text) is str and encoding == "latin1", "bytes are text in latin1")
     return text.encode("latin1")
@@ -238,7 +238,7 @@ def _encoded(text: str, encoding: str = "latin1") -> bytes:
 def _bytearray(*arguments: Any) -> bytearray:
     if len(arguments) == 2:
         check(arguments[1] in ("latin-1", "latin1"), "bytes are text in latin1")
-        return bytearray(_encoded(arguments[0]))
+        return bytearray(_encode(arguments[0]))
     check(all(type(each) is bytes for each in arguments) and len(arguments) < 2, "a bytearray is made of bytes")
     return bytearray(*arguments)
 
@@ -271,7 +271,7 @@ def _slice(*parts: Any) -> slice:
     return slice(*parts)
 
 
-def _ordered() -> collections.OrderedDict[Any, Any]:
+def _ordered_dict() -> collections.OrderedDict[Any, Any]:
     return collections.OrderedDict()
 
 
@@ -362,7 +362,7 @@ _NAMES: dict[tuple[str, str], Any] = {
     ("numpy._core.multiarray", "_reconstruct"): _numpy_reconstruct,
     ("numpy._core.multiarray", "scalar"): _numpy_scalar,
     ("numpy._core.numeric", "_frombuffer"): _numpy_frombuffer,
-    ("_codecs", "encode"): _encoded,
+    ("_codecs", "encode"): _encode,
     ("collections", "OrderedDict"): collections.OrderedDict,
     ("collections", "defaultdict"): collections.defaultdict,
     ("collections", "Counter"): collections.Counter,
@@ -385,8 +385,8 @@ _MAKERS: dict[Any, Callable[..., Any]] = {
     _numpy_reconstruct: _unfinished_array,
     _numpy_scalar: _scalar,
     _numpy_frombuffer: _array,
-    _encoded: _encoded,
-    collections.OrderedDict: _ordered,
+    _encode: _encode,
+    collections.OrderedDict: _ordered_dict,
     collections.defaultdict: _default,
     collections.Counter: _counter,
     bytes: _bytes,

@@ -12,7 +12,7 @@ from adjoint.arrays.dtypes import as_dtype, dtype, get_default_dtype
 from adjoint.arrays.infer import array_from_data
 from adjoint.arrays.libraries.numpy_namespace import as_strided, memory_of
 from adjoint.arrays.namespace import address, device_of, has_address, in_memory, on_device
-from adjoint.arrays.shared_memory import is_pinned, is_shared, pinned, shared_bytes
+from adjoint.arrays.shared_memory import is_pinned, is_shared, pin, shared_bytes
 from adjoint.arrays.size import device, type_name
 from adjoint.core.graph import TensorBase, VersionCounter, counter_of
 
@@ -199,7 +199,7 @@ class UntypedStorage:
 
         It is this storage itself if it is pinned. Raises RuntimeError without a device.
         """
-        return self if self.is_pinned() else UntypedStorage(pinned(self._bytes()))
+        return self if self.is_pinned() else UntypedStorage(pin(self._bytes()))
 
     def resizable(self) -> bool:
         """False: NumPy's memory keeps its size.
@@ -512,7 +512,7 @@ def knows_more(tensor: TensorBase) -> bool:
     return tensor._view is not None or (tensor._counter is not None and tensor._counter.storage is not None)
 
 
-def placed(source: Any, offset: int | None, size: Any, stride: Any, like: Tensor) -> Any:
+def place(source: Any, offset: int | None, size: Any, stride: Any, like: Tensor) -> Any:
     """The array that set_() names: memory of a tensor or a storage, read with a size and strides.
 
     Raises TypeError for other objects, RuntimeError for another dtype or indices outside the memory.

@@ -120,7 +120,7 @@ class _Pickler(pickle._Pickler):
 
     def reducer_override(self, obj: Any) -> Any:
         if isinstance(obj, Tensor):
-            return _reduced(obj)
+            return _reduce(obj)
         if type(obj) is Size:
             return _torch_name("torch", "Size"), (tuple(obj),)
         if type(obj) is device:
@@ -128,7 +128,7 @@ class _Pickler(pickle._Pickler):
         return NotImplemented
 
 
-def _reduced(tensor: Tensor) -> Any:
+def _reduce(tensor: Tensor) -> Any:
     """The call that makes a tensor again, in torch's words."""
     cls = (type(tensor).__module__, type(tensor).__qualname__)
     if (cls != PARAMETER and type(tensor) is not Tensor) or tensor.layout is not strided:

@@ -11,9 +11,9 @@ from typing import Any
 
 
 def _reason(space: str, name: str) -> str | None:
-    from adjoint.tensor.older.left_out import explained
+    from adjoint.tensor.older.left_out import explanation
 
-    return explained(space, name)
+    return explanation(space, name)
 
 
 class AttributeOf:

@@ -354,7 +354,7 @@ def _entries() -> Iterator[tuple[tuple[str, str], Group]]:
 LEFT_OUT = dict(_entries())
 
 
-def explained(space: str, name: str) -> str | None:
+def explanation(space: str, name: str) -> str | None:
     """The text of the error for a name that is left out; None for any other name."""
     group = LEFT_OUT.get((space, name))
     if group is None:

@@ -20,7 +20,7 @@ def older_names(**names: str) -> Callable[[F], F]:
         @functools.wraps(function)
         def taking_older_names(*args: Any, **kwargs: Any) -> Any:
             if kwargs and not names.keys().isdisjoint(kwargs):
-                kwargs = renamed(function.__name__, names, kwargs)
+                kwargs = rename(function.__name__, names, kwargs)
             return function(*args, **kwargs)
 
         return taking_older_names  # type: ignore[return-value]
@@ -28,7 +28,7 @@ def older_names(**names: str) -> Callable[[F], F]:
     return decorate
 
 
-def renamed(function: str, names: dict[str, str], kwargs: dict[str, Any]) -> dict[str, Any]:
+def rename(function: str, names: dict[str, str], kwargs: dict[str, Any]) -> dict[str, Any]:
     """Keyword arguments under their newer names."""
     result = dict(kwargs)
     for older in names.keys() & kwargs.keys():

@@ -82,7 +82,7 @@ def reinforce(draws: Tensor, reward: Any) -> None:
     def replace(grad_inputs: tuple[Any, ...], grad_outputs: tuple[Any, ...]) -> tuple[Any, ...]:
         """The scores of the parameters, whatever gradient arrived."""
         remaining = iter(scores)
-        return tuple([None if g is None else fitted(next(remaining), g) for g in grad_inputs])
+        return tuple([None if g is None else substitute_score(next(remaining), g) for g in grad_inputs])
 
     draws.grad_fn.register_hook(replace)
     draws.__dict__["_draw"] = draw._replace(score=None)
@@ -94,7 +94,7 @@ def is_reinforced(tensor: Any) -> bool:
     return draw is not None and draw.score is None
 
 
-def fitted(score: Array, gradient: Tensor) -> Tensor:
+def substitute_score(score: Array, gradient: Tensor) -> Tensor:
     """A score instead of a gradient."""
     return new_tensor(project(score, gradient._array.shape, numpy_dtype(gradient._array.dtype)))
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy
 
-from adjoint.core.errors import explained
+from adjoint.core.errors import explain
 from adjoint.tensor.differentiate import grad
 from adjoint.tensor.tensor import Tensor
 
@@ -455,7 +455,7 @@ def error_of(problem: Problem, pair: Pair) -> GradcheckError:
         difference = float(numpy.abs(pair.analytical - pair.numerical(problem)).max())
         text += messages.FAST.format(numerical=numerical, analytical=analytical, difference=difference)
     mismatch = mismatch_of(case_of(problem, pair), problem.input_places[pair.input], problem.output_places[pair.output])
-    return explained(GradcheckError(f"{text}\n{mismatch}\n", mismatch=mismatch), "jacobian-mismatch")
+    return explain(GradcheckError(f"{text}\n{mismatch}\n", mismatch=mismatch), "jacobian-mismatch")
 
 
 def case_of(problem: Problem, pair: Pair) -> Case:

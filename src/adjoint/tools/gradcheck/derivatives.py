@@ -64,7 +64,7 @@ def check_derivatives(
     if order < 1 or not modes or set(modes) - set(MODES):
         raise ValueError(f"order must be at least 1 and modes among {MODES}, got order={order}, modes={modes!r}")
     leaves, structure = flatten(args)
-    inputs = prepared(leaves)
+    inputs = prepare(leaves)
 
     of_arrays = passing.are_arrays(leaves)
 
@@ -82,7 +82,7 @@ def check_derivatives(
     check_orders(func, inputs, order, tuple(modes), options, "")
 
 
-def prepared(leaves: list[Any]) -> tuple[Any, ...]:
+def prepare(leaves: list[Any]) -> tuple[Any, ...]:
     """The arguments, with tensors that require a gradient for those to check."""
     if checked(tuple(leaves)):
         return tuple(leaves)
@@ -128,7 +128,7 @@ def pushed(func: Function, inputs: tuple[Any, ...]) -> tuple[Function, tuple[Any
     positions = list(checked(inputs))
     outputs = list(checked(results_of(func, inputs)))
 
-    def derived(*values: Any) -> tuple[Tensor, ...]:
+    def derive(*values: Any) -> tuple[Tensor, ...]:
         arguments, tangents = list(values[: len(inputs)]), values[len(inputs) :]
 
         def of_checked(*variables: Tensor) -> tuple[Tensor, ...]:
@@ -140,7 +140,7 @@ def pushed(func: Function, inputs: tuple[Any, ...]) -> tuple[Function, tuple[Any
         return transforms.jvp(of_checked, tuple(arguments[position] for position in positions), tangents)[1]  # type: ignore[no-any-return]
 
     rng = numpy.random.default_rng(1)
-    return derived, tuple(noise(x, rng).requires_grad_() for x in checked(inputs).values())
+    return derive, tuple(noise(x, rng).requires_grad_() for x in checked(inputs).values())
 
 
 DERIVED = {"rev": pulled, "fwd": pushed}

@@ -68,7 +68,7 @@ def place_of(k: int, shape: tuple[int, ...]) -> tuple[int, ...]:
 
 def fault_of(case: Case) -> str | None:
     """The likely fault, as a sentence; None if no known fault fits the analytical Jacobian."""
-    for diagnosis in (not_finite, nothing_arrives, should_be_zero, transformed, a_factor, not_summed):
+    for diagnosis in (not_finite, nothing_arrives, should_be_zero, transformation, a_factor, not_summed):
         fault = diagnosis(case)
         if fault is not None:
             return fault
@@ -101,7 +101,7 @@ def should_be_zero(case: Case) -> str | None:
     return None
 
 
-def transformed(case: Case) -> str | None:
+def transformation(case: Case) -> str | None:
     """Is it the numerical Jacobian with the wrong sign, not conjugated, transposed?"""
     for guess, fault in transformations(case):
         if case.agrees(guess):

@@ -21,7 +21,7 @@ def assemble(notes: list[tuple[Any, ...]], memory: list[Memory], clock: Clock | 
 
     origin: the time from which theirs are counted, in nanoseconds.
     """
-    completed_notes = sorted(completed(notes), key=lambda note: (note.start, -note.end))
+    completed_notes = sorted(complete(notes), key=lambda note: (note.start, -note.end))
     events = EventList(events_of(completed_notes, memory, origin))
     marks = {id(event): note.marks for event, note in zip(events, completed_notes, strict=True) if note.marks}
     events._build_tree()
@@ -41,7 +41,7 @@ def descendants(event: FunctionEvent) -> list[FunctionEvent]:
     return events
 
 
-def completed(notes: list[tuple[Any, ...]]) -> list[Note]:
+def complete(notes: list[tuple[Any, ...]]) -> list[Note]:
     """Notes under their public names, those of nodes inside an event of the engine's."""
     events = []
     for fields in notes:

@@ -115,7 +115,7 @@ def _time_str(name: str) -> property:
     return property(lambda self: format_time(getattr(self, name)), doc=f"`{name}` in words.")
 
 
-def _renamed(old: str, new: str, way: str = ". Use") -> property:
+def _renamed_property(old: str, new: str, way: str = ". Use") -> property:
     def get(self: Any) -> Any:
         warnings.warn(f"`{old}` is deprecated{way} `{new}` instead.", FutureWarning, stacklevel=2)
         return getattr(self, new)
@@ -151,7 +151,7 @@ class FormattedTimesMixin:
         """Microseconds a call on a device."""
         return average(self, "device_time_total")
 
-    cuda_time = _renamed("cuda_time", "device_time", ", please use")
+    cuda_time = _renamed_property("cuda_time", "device_time", ", please use")
 
 
 class FunctionEvent(FormattedTimesMixin):
@@ -347,9 +347,9 @@ class FunctionEvent(FormattedTimesMixin):
         """
         return self.device_memory_usage - sum(child.device_memory_usage for child in self.cpu_children)
 
-    cuda_time_total = _renamed("cuda_time_total", "device_time_total")
-    self_cuda_time_total = _renamed("self_cuda_time_total", "self_device_time_total")
-    self_cuda_memory_usage = _renamed("self_cuda_memory_usage", "self_device_memory_usage")
+    cuda_time_total = _renamed_property("cuda_time_total", "device_time_total")
+    self_cuda_time_total = _renamed_property("self_cuda_time_total", "self_device_time_total")
+    self_cuda_memory_usage = _renamed_property("self_cuda_memory_usage", "self_device_memory_usage")
 
     @property
     def metadata_json(self) -> str | None:

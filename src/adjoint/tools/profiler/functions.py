@@ -35,7 +35,7 @@ def observe() -> None:
     with _lock:
         _in_use += 1
         if _in_use == 1:
-            for owner, name, function, wrapper in wrapped():
+            for owner, name, function, wrapper in wrapped_functions():
                 exchange(owner, name, function, wrapper)
 
 
@@ -45,7 +45,7 @@ def release() -> None:
     with _lock:
         _in_use -= 1
         if _in_use == 0:
-            for owner, name, function, wrapper in wrapped():
+            for owner, name, function, wrapper in wrapped_functions():
                 exchange(owner, name, wrapper, function)
 
 
@@ -57,7 +57,7 @@ def exchange(owner: Any, name: str, old: Function, new: Function) -> None:
 
 
 @cached()
-def wrapped() -> list[tuple[Any, str, Function, Function]]:
+def wrapped_functions() -> list[tuple[Any, str, Function, Function]]:
     """For each place where a function stands: whose attribute it is, its name there, the function and its wrapper."""
     replaced = []
     for owner, name, function, event in attributes():
@@ -90,10 +90,10 @@ def wrapper_of(event: str, function: Function) -> Function:
     """The function with a note of each call while a profiler is on in the calling thread."""
 
     @wraps(function)
-    def noted(*args: Any, **kwargs: Any) -> Any:
+    def note(*args: Any, **kwargs: Any) -> Any:
         profiler = current_profiler()
         if profiler is None:
             return function(*args, **kwargs)
         return profiler.call(event, lambda _: function(*args, **kwargs), [*args, *kwargs.values()])
 
-    return noted
+    return note

@@ -13,7 +13,7 @@ import numpy
 
 from adjoint.arrays.namespace import underlying
 from adjoint.core.graph import Node, SavedTensor, TensorBase
-from adjoint.core.locations import Location, described
+from adjoint.core.locations import Location, description
 from adjoint.tools.profiler.export.formats import format_memory
 
 PARAMETERS, INPUTS, GRADIENTS, SAVED, TEMPORARY = "parameters", "inputs", "gradients", "saved for backward", "temporary"
@@ -238,7 +238,7 @@ class MemoryTimeline:
         for block in self._blocks:
             category = self._category_at(block, time)
             if category is not None and name in ("total", category):
-                line = "" if block.location is None else described(block.location)
+                line = "" if block.location is None else description(block.location)
                 live_sizes[line, block.name, category] += block.nbytes
         return Peak(time, nbytes, [Owner(*key, size) for key, size in live_sizes.most_common() if size])
 

@@ -50,7 +50,7 @@ class EventMetadata(NamedTuple):
     is_async: bool | None
 
 
-def unquoted(text: str) -> str:
+def unquote(text: str) -> str:
     """A string as traces write it, without its quotes."""
     return text.strip('"')
 
@@ -91,7 +91,7 @@ ENTRIES = {
 READERS: dict[str, Callable[[str], Any]] = {
     "int": int,
     "float": float,
-    "str": unquoted,
+    "str": unquote,
     "bool": is_true,
     "list[int]": json.loads,
     "dict[str, Any]": json.loads,

@@ -362,11 +362,11 @@ class record_function:
         """The function, with each call inside such a block."""
 
         @wraps(function)
-        def labelled(*args: Any, **kwargs: Any) -> Any:
+        def label(*args: Any, **kwargs: Any) -> Any:
             with type(self)(self.name, self.args):
                 return function(*args, **kwargs)
 
-        return labelled  # type: ignore[return-value]
+        return label  # type: ignore[return-value]
 
 
 def write_json(path: str | Path, content: Any) -> None:

@@ -32,7 +32,7 @@ def read_trace(path: str | Path) -> Trace:
     """
     content = Path(path).read_bytes()
     if content[:2] == b"\x1f\x8b":
-        content = decompressed(path)
+        content = decompress(path)
     try:
         trace: Any = json.loads(content.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
@@ -46,7 +46,7 @@ def read_trace(path: str | Path) -> Trace:
     return trace
 
 
-def decompressed(path: str | Path) -> bytes:
+def decompress(path: str | Path) -> bytes:
     """The text of a compressed trace."""
     try:
         with gzip.open(path) as file:

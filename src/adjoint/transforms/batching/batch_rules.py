@@ -22,20 +22,20 @@ from adjoint.transforms.batching.batched import BatchedArray, Batches, LevelRule
 def batch_in(array: Any, level: int) -> BatchedArray:
     """The array as a batch over its first axis."""
     if isinstance(array, BatchedArray) and array.level > level:
-        return BatchedArray(array.level, batch_in(exchanged(array.data), level))
+        return BatchedArray(array.level, batch_in(exchange(array.data), level))
     return BatchedArray(level, array)
 
 
 def batch_out(array: Any, level: int, size: int) -> Any:
     """All members of a batch in one array, along its first axis; an array without the level is repeated."""
     if isinstance(array, BatchedArray) and array.level > level:
-        return BatchedArray(array.level, exchanged(batch_out(array.data, level, size)))
+        return BatchedArray(array.level, exchange(batch_out(array.data, level, size)))
     if isinstance(array, BatchedArray) and array.level == level:
         return array.data
     return raw_ops(array).expand(array, (size, *array.shape))
 
 
-def exchanged(array: Any) -> Any:
+def exchange(array: Any) -> Any:
     """A view with the first two axes exchanged."""
     return raw_ops(array).transpose(array, 0, 1)
 

@@ -74,7 +74,7 @@ def _operator(name: str, reflected: bool = False) -> Callable[[Any, Any], Any]:
     return method
 
 
-def _refused(message: str) -> Callable[..., Any]:
+def _refusal(message: str) -> Callable[..., Any]:
     def method(self: BatchedArray, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError(message)
 
@@ -178,9 +178,9 @@ class BatchedArray(BatchedBase):
             raise RuntimeError(NO_STORAGE)
         raise AttributeError(f"a batched array has no attribute {name!r}")
 
-    __bool__ = any = all = _refused(CONTROL_FLOW)
-    reshape = item = __float__ = __int__ = __complex__ = __index__ = _refused(ITEM)
-    tolist = __array__ = _refused(NO_STORAGE)
+    __bool__ = any = all = _refusal(CONTROL_FLOW)
+    reshape = item = __float__ = __int__ = __complex__ = __index__ = _refusal(ITEM)
+    tolist = __array__ = _refusal(NO_STORAGE)
 
 
 def of_underlying(array: Any, function: Callable[[Any], Any]) -> Any:

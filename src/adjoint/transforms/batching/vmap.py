@@ -105,14 +105,14 @@ def vmap(
         size = batch_size(leaves, dims)
 
         def run(start: int, stop: int) -> Results:
-            part = leaves if stop - start == size else narrowed(leaves, dims, start, stop)
+            part = leaves if stop - start == size else narrow(leaves, dims, start, stop)
             with running(stop - start, randomness) as batch, transforming("vmap", batch.level):
                 pairs = zip(part, dims, strict=True)
                 members = [leaf if dim is None else lead_in(leaf, dim, batch.level) for leaf, dim in pairs]
                 return Results(func, func(*structure.unflatten(members), **kwargs), out_dims, batch)
 
         if chunk_size is None or size < 2:
-            return joined([run(0, size)])
+            return join([run(0, size)])
         state = get_rng_state() if randomness == "same" else None
         chunks = Chunks(size, chunk_size)
         parts = []
@@ -120,12 +120,12 @@ def vmap(
             if state is not None:
                 set_rng_state(state)
             parts.append(chunks.run(run, start, stop))
-        return joined(parts)
+        return join(parts)
 
     return mapped
 
 
-def narrowed(leaves: list[Any], dims: list[int | None], start: int, stop: int) -> list[Any]:
+def narrow(leaves: list[Any], dims: list[int | None], start: int, stop: int) -> list[Any]:
     """Some members of a batch only."""
     pairs = zip(leaves, dims, strict=True)
     return [leaf if dim is None else leaf.narrow(dim, start, stop - start) for leaf, dim in pairs]
@@ -144,7 +144,7 @@ class Results:
         self.outputs, self.dims = [output for output, _ in pairs], [dim for _, dim in pairs]
 
 
-def joined(parts: list[Results]) -> Any:
+def join(parts: list[Results]) -> Any:
     """The results for all members from those for some members each."""
     first = parts[0]
     if len(parts) == 1:
@@ -199,11 +199,11 @@ def name_of(func: Callable[..., Any]) -> str:
     return getattr(func, "__name__", None) or repr(func)
 
 
-def described(structure: TreeDef, indent: int = 0) -> str:
+def description(structure: TreeDef, indent: int = 0) -> str:
     """A structure as torch's messages show it: TreeSpec(tuple, None, [*, *])."""
     if structure.type is None:
         return "*"
-    children = (",\n" + " " * (indent + 2)).join(described(child, indent + 2) for child in structure.children)
+    children = (",\n" + " " * (indent + 2)).join(description(child, indent + 2) for child in structure.children)
     names = list(structure.keys) if isinstance(structure.keys, tuple) and issubclass(structure.type, dict) else None
     return f"TreeSpec({structure.type.__name__}, {names}, [{children}])"
 
@@ -252,7 +252,7 @@ def checked_in_dims(
     if dims is None:
         raise ValueError(
             f"{prefix()}in_dims is not compatible with the structure of `inputs`. in_dims has structure "
-            f"{described(flatten(in_dims, _is_none)[1])} but inputs has structure {described(structure)}."
+            f"{description(flatten(in_dims, _is_none)[1])} but inputs has structure {description(structure)}."
         )
     return [checked_dim(prefix, leaf, dim) for leaf, dim in zip(leaves, dims, strict=True)]
 
@@ -308,7 +308,7 @@ def checked_out_dims(func: Callable[..., Any], out_dims: Dims, results: Any, str
     if dims is None:
         raise ValueError(
             f"vmap({name}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with the structure of "
-            f"`outputs`. out_dims has structure {described(flatten(out_dims, _is_none)[1])} but outputs has structure "
-            f"{described(structure)}."
+            f"`outputs`. out_dims has structure {description(flatten(out_dims, _is_none)[1])} but outputs has "
+            f"structure {description(structure)}."
         )
     return dims

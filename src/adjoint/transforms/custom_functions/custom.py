@@ -292,7 +292,7 @@ class _ByRules(Function):
         check_rules(cls.custom)
         model = next(g._array for g in gradients if g is not None)
         blanks = [None if kind is None else zeros(kind[0], kind[1], model) for kind in ctx.kinds]
-        return None, *transposed(lambda: pushed(cls.custom, ctx, blanks), blanks, gradients[:-1], ctx.saved_tensors)
+        return None, *transpose(lambda: pushed(cls.custom, ctx, blanks), blanks, gradients[:-1], ctx.saved_tensors)
 
     @classmethod
     def jvp(cls, ctx: Any, *tangents: Any) -> Any:
@@ -303,7 +303,7 @@ class _ByRules(Function):
         check_rules(cls.custom)
         results = iter(ctx.saved_tensors[ctx.rest.count(None) :])
         blanks = [blank_like(next(results)) if is_tensor else None for is_tensor in ctx.are_tensors]
-        return *transposed(lambda: pulled(cls.custom, ctx, blanks), blanks, tangents[1:], ctx.saved_tensors), None
+        return *transpose(lambda: pulled(cls.custom, ctx, blanks), blanks, tangents[1:], ctx.saved_tensors), None
 
 
 def check_rules(custom: CustomFunction) -> None:
@@ -386,7 +386,7 @@ def blank_like(tensor: Tensor) -> Tensor | None:
     return zeros(tensor._array.shape, tensor._array.dtype, tensor._array) if is_differentiable(tensor) else None
 
 
-def transposed(function: Callable[[], list[Any]], blanks: list[Any], drivers: Any, saved: Any) -> list[Any]:
+def transpose(function: Callable[[], list[Any]], blanks: list[Any], drivers: Any, saved: Any) -> list[Any]:
     """The transpose of a linear function of the blanks, applied to cotangents of its results; saved: its values."""
     with enable_grad():
         ends = function()

@@ -733,7 +733,7 @@ class Error(FunctionNode):
         return "torch::autograd::Error"
 
 
-def refused(node: Error, cotangent: Any, create_graph: bool) -> list[Any]:
+def refuse(node: Error, cotangent: Any, create_graph: bool) -> list[Any]:
     """Raise RuntimeError: this cannot be differentiated."""
     raise RuntimeError(ONCE)
 
@@ -768,17 +768,17 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
         if not is_grad_enabled() or not any(isinstance(g, TensorBase) and g.requires_grad for g in args):
             return outputs
         if isinstance(outputs, tuple):
-            return guarded(outputs)
-        return guarded((outputs,))[0]
+            return guard(outputs)
+        return guard((outputs,))[0]
 
     return wrapper
 
 
-def guarded(outputs: tuple[Any, ...]) -> tuple[Any, ...]:
+def guard(outputs: tuple[Any, ...]) -> tuple[Any, ...]:
     """Results of one node that raises when they are differentiated; its edges lead to leaves with their values."""
     arrays = [output._array if isinstance(output, TensorBase) else None for output in outputs]
     node = new_node(Error, FunctionNode)
-    node.function = refused
+    node.function = refuse
     shapes, kinds = zip(*[(None, None) if a is None else (a.shape, a.dtype) for a in arrays], strict=True)
     node._ad_n_outputs = len(arrays)
     node._ad_shape, node._ad_dtype = (shapes[0], kinds[0]) if len(arrays) == 1 else (shapes, kinds)

@@ -11,7 +11,7 @@ from adjoint.runtime.pytree import flatten
 from adjoint.tensor.table import ops
 from adjoint.transforms.batching.batched import BatchedArray
 from adjoint.transforms.batching.levels import batches_of
-from adjoint.transforms.batching.vmap import described, lead_in, spread
+from adjoint.transforms.batching.vmap import description, lead_in, spread
 from adjoint.transforms.custom_functions.context import MORE
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def led_in(output: Any, out_dims: Any, level: int) -> Any:
         raise RuntimeError(
             "The autograd.Function's vmap staticmethod returned an incompatible (output, out_dims) tuple. Expected "
             f"out_dims={out_dims} to be compatible with the structure of `output`. out_dims has structure "
-            f"{described(dims_structure)} but output has structure {described(structure)}. {MORE}"
+            f"{description(dims_structure)} but output has structure {description(structure)}. {MORE}"
         )
     return structure.unflatten(
         [

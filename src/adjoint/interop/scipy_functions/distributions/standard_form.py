@@ -175,12 +175,12 @@ class StandardForm:
     def _over_support(self, function: Formula, centre: Tensor, *shapes: Tensor) -> Tensor:
         """The mean of a function of place, logarithm of the density and a centre: an integral or a sum."""
 
-        def weighted(z: Tensor, centre: Tensor, *shapes: Tensor) -> Tensor:
+        def weighted_term(z: Tensor, centre: Tensor, *shapes: Tensor) -> Tensor:
             log = self.log_density(z, *shapes)
             return ops.exp(log) * function(z, log, centre)
 
         if self.discrete:
-            return self._sum_over_support(weighted, centre, *shapes)
+            return self._sum_over_support(weighted_term, centre, *shapes)
         if self.row.middle is not None:
             middle = self.row.middle(*shapes)
         else:
@@ -188,8 +188,8 @@ class StandardForm:
         low, high = self._ends(middle, *shapes)
         at = constants(scipy_code.values(self.of_scipy, "_ppf", 0.25, *shapes), shapes[0])
         width = numpy.clip(0.25 / self._values(self.density, at, *shapes), 1e-8, 1e8)
-        above = tail(weighted, middle, high, width, centre, *shapes)
-        return above + tail(weighted, middle, low, width, centre, *shapes)
+        above = tail(weighted_term, middle, high, width, centre, *shapes)
+        return above + tail(weighted_term, middle, low, width, centre, *shapes)
 
     def _sum_over_support(self, weighted: Formula, centre: Tensor, *shapes: Tensor) -> Tensor:
         low, high = self._support(*shapes)

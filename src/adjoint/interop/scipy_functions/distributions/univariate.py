@@ -308,13 +308,13 @@ def over_batches(evaluate: Formula, operands: list[Tensor]) -> Tensor:
         return evaluate(*operands)
     ndim = max(operand.ndim for operand in operands)
 
-    def aligned(operand: Tensor, size: int | None) -> Tensor:
+    def align(operand: Tensor, size: int | None) -> Tensor:
         if size is None:
             return operand
         whole = ops.batch_out(operand, level, size)
         return ops.reshape(whole, (size, *[1] * (ndim - operand.ndim), *operand.shape))
 
-    members = [aligned(operand, sizes.get(level)) for operand, sizes in zip(operands, levels, strict=True)]
+    members = [align(operand, sizes.get(level)) for operand, sizes in zip(operands, levels, strict=True)]
     return ops.batch_in(over_batches(evaluate, members), level)
 
 

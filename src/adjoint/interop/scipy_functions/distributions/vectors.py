@@ -40,7 +40,7 @@ def _factor(matrix: Any) -> tuple[Any, Any]:
     return factor, 2 * ops.sum(ops.log(ops.diagonal(factor, 0, -2, -1)), (-1,))
 
 
-def _whitened(factor: Any, rest: Any) -> Any:
+def _whiten(factor: Any, rest: Any) -> Any:
     """The factor's inverse times columns."""
     return ops.linalg_solve_triangular(factor, rest, upper=False)
 
@@ -77,7 +77,7 @@ def multivariate_t_logpdf(x, loc=None, shape=1, df=1):
     rest, matrix, n, form = _student(x, loc, shape)
     df = tensors(df, rest)[0]
     factor, log_det = _factor(matrix)
-    squares = ops.sum(ops.square(_whitened(factor, rest)), (0,))
+    squares = ops.sum(ops.square(_whiten(factor, rest)), (0,))
     half = 0.5 * (df + n)
     norm = ops.lgamma(half) - ops.lgamma(0.5 * df) - 0.5 * n * (LOG_PI + ops.log(df)) - 0.5 * log_det
     return ops.reshape(norm - half * ops.log1p(squares / df), form)
@@ -185,8 +185,8 @@ def _wishart(x: Any, df: Any, scale: Any) -> tuple[Any, Any, Any, int]:
 
 def _trace_of_solved(factor: Any, matrix: Any) -> Any:
     """The trace of inverse(factor @ factor.T) @ matrix."""
-    half = _whitened(factor, matrix)
-    return ops.sum(ops.diagonal(_whitened(factor, ops.transpose(half, -2, -1)), 0, -2, -1), (-1,))
+    half = _whiten(factor, matrix)
+    return ops.sum(ops.diagonal(_whiten(factor, ops.transpose(half, -2, -1)), 0, -2, -1), (-1,))
 
 
 @function("scipy.stats.wishart.logpdf")
@@ -225,8 +225,8 @@ def _spread(x: Any, mean: Any, rows: Any, columns: Any) -> tuple[Any, ...]:
     x, mean, rows, columns = tensors(x, 0.0 if mean is None else mean, rows, columns)
     of_rows, log_rows = _factor(_square(rows, m))
     of_columns, log_columns = _factor(_square(columns, n))
-    half = _whitened(of_rows, x - mean)
-    return _whitened(of_columns, ops.transpose(half, -2, -1)), log_rows, log_columns, m, n
+    half = _whiten(of_rows, x - mean)
+    return _whiten(of_columns, ops.transpose(half, -2, -1)), log_rows, log_columns, m, n
 
 
 @function("scipy.stats.matrix_normal.logpdf")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy
 
 from adjoint.interop.scipy_functions.axes import move_axes, tensors
-from adjoint.interop.scipy_functions.interpolation.piecewise import along, placed
+from adjoint.interop.scipy_functions.interpolation.piecewise import along, place
 from adjoint.interop.scipy_functions.interpolation.splines import default_knots, local_basis, make_interp_spline
 from adjoint.interop.scipy_functions.pieces import piecewise, plain
 from adjoint.tensor.table import ops
@@ -142,7 +142,7 @@ class interp1d:
             branches = [lambda _, low, high: low, lambda _, low, high: high, lambda value, *_: value]
             value = piecewise(masks, branches, value, *fills)
         value = ops.reshape(value, (*form, *value.shape[1:]))
-        return placed(value, len(form), self.axis)
+        return place(value, len(form), self.axis)
 
     def _evaluate(self, x: Any) -> Any:
         nodes, at = plain(self.x), plain(x)

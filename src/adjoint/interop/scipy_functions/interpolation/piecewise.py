@@ -33,7 +33,7 @@ def along(vector: Any, like: Any) -> Any:
     return ops.reshape(vector, (-1, *[1] * (like.ndim - 1)))
 
 
-def placed(result: Any, places_ndim: int, axis: int) -> Any:
+def place(result: Any, places_ndim: int, axis: int) -> Any:
     """A result whose first axes are those of places, with these where the axis of the values was."""
     return move_axes(result, tuple(range(places_ndim)), tuple(range(axis, axis + places_ndim)))
 
@@ -65,7 +65,7 @@ class PiecewisePolynomial:
             outside = (at < nodes[0]) | (at > nodes[-1])
             value = piecewise([outside.reshape(-1, *[1] * (value.ndim - 1))], [math.nan, lambda v: v], value)
         value = ops.reshape(value, (*form, *value.shape[1:]))
-        return placed(value, len(form), self.axis)
+        return place(value, len(form), self.axis)
 
     def _in_period(self, x: Any) -> Any:
         first, last = plain(self.x)[[0, -1]]
@@ -255,11 +255,11 @@ def _akima(secant: Any, modified: bool) -> Any:
     total = plain(before) + plain(after)
     flat = total <= 1e-9 * numpy.max(total, initial=-math.inf)
 
-    def weighted(before: Any, after: Any, left: Any, right: Any, *_: Any) -> Any:
+    def interpolate(before: Any, after: Any, left: Any, right: Any, *_: Any) -> Any:
         return left + before / (before + after) * (right - left)
 
     def mean(before: Any, after: Any, left: Any, right: Any, first: Any, last: Any) -> Any:
         return 0.5 * (first + last)
 
     # the extended secants: those on both sides of a node, and the ones farther off
-    return piecewise([flat], [mean, weighted], before, after, m[1:-2], m[2:-1], m[:-3], m[3:])
+    return piecewise([flat], [mean, interpolate], before, after, m[1:-2], m[2:-1], m[:-3], m[3:])

@@ -9,7 +9,7 @@ import numpy
 
 from adjoint.interop.numpy_functions import FUNCTIONS
 from adjoint.interop.scipy_functions.axes import move_axes, tensors
-from adjoint.interop.scipy_functions.interpolation.piecewise import along, conditions_of, data, placed
+from adjoint.interop.scipy_functions.interpolation.piecewise import along, conditions_of, data, place
 from adjoint.interop.scipy_functions.pieces import piecewise, plain
 from adjoint.tensor.table import ops
 
@@ -70,7 +70,7 @@ class BSpline:
             outside = (at < knots[self.k]) | (at > knots[-self.k - 1])
             value = piecewise([outside.reshape(-1, *[1] * (value.ndim - 1))], [math.nan, lambda v: v], value)
         value = ops.reshape(value, (*form, *value.shape[1:]))
-        return placed(value, len(form), self.axis)
+        return place(value, len(form), self.axis)
 
     def derivative(self, nu: int = 1) -> BSpline:
         """The derivative, a spline of a lower degree. Raises TypeError for a negative order."""
@@ -125,7 +125,7 @@ def make_interp_spline(
             rows = ops.cat([row, rows] if position == 0 else [rows, row], 0)
             first = numpy.concatenate([start, first] if position == 0 else [first, start])
             right = [value, *right] if position == 0 else [*right, value]
-    c = _solved(rows, first, ops.cat(right, 0), k)
+    c = _solve(rows, first, ops.cat(right, 0), k)
     spline = BSpline(t, c, k)
     spline.axis = axis
     return spline
@@ -145,7 +145,7 @@ def _derivative_row(x: Any, t: Any, k: int, order: int) -> tuple[Any, numpy.ndar
     return BSpline(t, units, k)(x[None], order), numpy.array([first])
 
 
-def _solved(rows: Any, first: numpy.ndarray, right: Any, k: int) -> Any:
+def _solve(rows: Any, first: numpy.ndarray, right: Any, k: int) -> Any:
     """The solution of a system whose row j has its values from the column first[j] on."""
     n = rows.shape[0]
     columns = first[:, None] + numpy.arange(k + 1)

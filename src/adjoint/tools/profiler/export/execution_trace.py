@@ -47,7 +47,7 @@ class _Observer(ProfilerHook):
     def call_in_detail(self, name: str, function: Callable[[Any], Any], values: list[Any], scope: int) -> Any:
         """Run an operation and note it with its arguments and results; a profiler outside notes it, too."""
         title = name if scope == CUSTOM else names.operation(name)
-        inputs = described(self, values)
+        inputs = describe(self, values)
         number, result = self.number(), None
         self.open.append(number)
         try:
@@ -55,7 +55,7 @@ class _Observer(ProfilerHook):
             return result
         finally:
             self.open.pop()
-            self.add(number, title, inputs, described(self, [result]), number_of_result(result), OPERATION)
+            self.add(number, title, inputs, describe(self, [result]), number_of_result(result), OPERATION)
 
     def evaluate_in_detail(self, run: Any, node: Node) -> Any:
         """Run a node and note it; a profiler outside notes it, too."""
@@ -68,7 +68,7 @@ class _Observer(ProfilerHook):
         finally:
             self.open.pop()
             sequence = getattr(node, "_ad_sequence_nr", -1)
-            self.add(number, node.name(), described(self, []), described(self, []), int(sequence), NODE)
+            self.add(number, node.name(), describe(self, []), describe(self, []), int(sequence), NODE)
 
     def add(self, number: int, name: str, inputs: Any, outputs: Any, sequence: int, scope: int) -> None:
         """Write an event that has ended."""
@@ -89,7 +89,7 @@ class _Observer(ProfilerHook):
         if self.before is not None:
             self.before.end(name, outer)
         self.open.pop()
-        self.add(number, name, described(self, []), described(self, []), -1, 7)
+        self.add(number, name, describe(self, []), describe(self, []), -1, 7)
 
     def tensor(self, array: Any) -> list[Any]:
         """The entry of a tensor: two numbers of its own, its offset, its elements, their bytes, its device."""
@@ -100,7 +100,7 @@ class _Observer(ProfilerHook):
         return [number, number, 0, int(array.size), int(array.dtype.itemsize), str(device_of(array))]
 
 
-def described(observer: _Observer, values: Any) -> dict[str, Any]:
+def describe(observer: _Observer, values: Any) -> dict[str, Any]:
     """Values, with their shapes, types and strides."""
     parts = [one(observer, value) for value in values]
     keys = ("values", "shapes", "types", "strides")

@@ -82,7 +82,7 @@ def rows_of(event: Any, columns: list[Column]) -> Iterator[str]:
 
 def name_column(events: Any, most: int) -> Column:
     """The events' names, cut where they are longer than `most`."""
-    return Column("Name", fitted([event.key for event in events], most), lambda event: cut(event.key, most))
+    return Column("Name", fitting_width([event.key for event in events], most), lambda event: cut(event.key, most))
 
 
 def time_columns(total: float, device: str, device_total: float, unit: str | None) -> list[Column]:
@@ -129,11 +129,11 @@ def detail_columns(events: Any, most_shapes: int, most_source: int) -> list[Colu
     columns = []
     shapes = [str(event.input_shapes) for event in events if event.input_shapes]
     if shapes:
-        width = fitted(shapes, most_shapes)
+        width = fitting_width(shapes, most_shapes)
         columns.append(Column("Input Shapes", width, lambda event: str(event.input_shapes)[:width]))
     sources = [line for event in events for line in event.stack or ()]
     if sources:
-        room = fitted(sources, most_source)
+        room = fitting_width(sources, most_source)
         columns.append(Column(SOURCE, room, lambda event: source_line(event, 0, room)))
     if any(event.node_id != -1 for event in events):
         columns.append(Column("Node ID", WIDTH, lambda event: str(event.node_id)))
@@ -167,7 +167,7 @@ def device_time(events: Any) -> float:
     return float(sum(event.self_device_time_total for event in device_events or events))
 
 
-def fitted(entries: list[str], most: int) -> int:
+def fitting_width(entries: list[str], most: int) -> int:
     """The width of a column that holds these, with a margin, but not more than `most`."""
     return min(max(map(len, entries)) + 4, most)
 
