@@ -163,7 +163,7 @@ def difference(theirs: Observation, ours: Observation, tolerance: Tolerance) -> 
     if ours.error is not None:
         return "has an answer", text_of(ours.error)
     if not same_facts(theirs.facts, ours.facts):
-        return shortened(theirs.facts), shortened(ours.facts)
+        return shorten(theirs.facts), shorten(ours.facts)
     if len(theirs.arrays) != len(ours.arrays):
         return f"{len(theirs.arrays)} arrays", f"{len(ours.arrays)} arrays"
     for left, right, dtype in zip(theirs.arrays, ours.arrays, theirs.dtypes, strict=True):
@@ -194,7 +194,7 @@ def same_fact(left: object, right: object) -> bool:
 
 
 def unequal(left: Sequence[object], right: Sequence[object]) -> Difference:
-    return None if left == right else (shortened(left), shortened(right))
+    return None if left == right else (shorten(left), shorten(right))
 
 
 def unequal_dtypes(theirs: Observation, ours: Observation) -> Difference:
@@ -205,10 +205,10 @@ def unequal_dtypes(theirs: Observation, ours: Observation) -> Difference:
 
 def text_of(error: Exception | None) -> str:
     """The error's class and the first line of its message."""
-    return "" if error is None else shortened(f"{type(error).__name__}: {str(error).strip()}".splitlines()[0])
+    return "" if error is None else shorten(f"{type(error).__name__}: {str(error).strip()}".splitlines()[0])
 
 
-def shortened(value: object, limit: int = 160) -> str:
+def shorten(value: object, limit: int = 160) -> str:
     text = str(value)
     return text if len(text) <= limit else text[: limit - 1] + "…"
 

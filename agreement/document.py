@@ -93,7 +93,7 @@ def page(facts: Mapping[str, str], scores: Sequence[Score]) -> str:
         SAMPLES, *samples(by_tier(scores)), "",
         COMPANIONS, *figures(by_tier(scores), COMPANION_ASPECTS), "",
         "## By family\n", *figures(by_family(scores), (*FIVE, ALTOGETHER)), "",
-        "## Differences that are explained\n", *explained(scores), "",
+        "## Differences that are explained\n", *explanations(scores), "",
         "## Differences that are not\n", *differing(scores), "",
         "## Derivatives that adjoint alone has\n", alone(scores), "",
         BEHAVIOUR, *behaviour(), "",
@@ -125,7 +125,7 @@ def samples(groups: Mapping[str, Sequence[Score]]) -> list[str]:
     return table(["", *(SHORT.get(aspect, aspect) for aspect in FIVE), "adjoint alone"], rows)
 
 
-def explained(scores: Sequence[Score]) -> Iterator[str]:
+def explanations(scores: Sequence[Score]) -> Iterator[str]:
     """Each reason, with its entries and numbers of samples."""
     for why, findings in by_reason(scores).items():
         names = ", ".join(f"`{name}` {count}" for name, count in sorted(counted(findings).items()))

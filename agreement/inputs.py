@@ -45,7 +45,7 @@ class Inputs:
         """A tensor of these numbers in the sample's dtype or another one."""
         name = self.dtype if dtype is None else str(dtype).rpartition(".")[2]
         first = self.rounded if self.rounded and name == self.dtype else name
-        tensor = self.library.tensor(converted(values, imaginary, first))
+        tensor = self.library.tensor(convert(values, imaginary, first))
         for each in (first, name):
             tensor = tensor.to(getattr(self.library, each))
         if name in DIFFERENTIABLE and not constant:
@@ -98,7 +98,7 @@ class Inputs:
         return self.input(values.real, values.imag, dtype)
 
 
-def converted(values: Array, imaginary: Array | None, dtype: str) -> Array:
+def convert(values: Array, imaginary: Array | None, dtype: str) -> Array:
     """Numbers in a NumPy dtype that becomes the dtype of the tensor.
 
     So both libraries round at most once, in the same way.
@@ -183,4 +183,4 @@ def random_array(shape: Sequence[int], dtype: str, *seed: int) -> Array:
     """Cotangents and tangents: normal numbers, complex ones for complex dtypes."""
     random = np.random.default_rng(seed)
     real, imaginary = random.normal(size=(2, *shape))
-    return converted(real, imaginary, dtype)
+    return convert(real, imaginary, dtype)

@@ -142,7 +142,7 @@ def has_numbers(case: Case) -> bool:
         for theirs, ours in zip(case.theirs.arrays, case.ours.arrays, strict=True)
         if theirs is not None and ours is not None
     ]
-    lacking = [np.isnan(theirs) & np.isfinite(ours) & defined(results, theirs) for theirs, ours in pairs]
+    lacking = [np.isnan(theirs) & np.isfinite(ours) & number_mask(results, theirs) for theirs, ours in pairs]
     agree = all(
         agrees_elsewhere(theirs, ours, where, NEAR_NUMBER[case.dtype])
         for (theirs, ours), where in zip(pairs, lacking, strict=True)
@@ -156,7 +156,7 @@ def agrees_elsewhere(left: Array, right: Array, where: Array, near: float) -> bo
     return relative(np.where(alike, 0, left), np.where(alike, 0, right)) < near
 
 
-def defined(results: list[Array], derivative: Array) -> Array:
+def number_mask(results: list[Array], derivative: Array) -> Array:
     """Where no result is NaN: place by place for results of the derivative's shape, else as a whole."""
     places = [~(np.isnan(each) if each.shape == derivative.shape else np.isnan(each).any()) for each in results]
     return np.asarray(np.all(places, axis=0))

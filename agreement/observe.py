@@ -69,7 +69,7 @@ def forward(library: Library, sample: Sample, dtypes: Dtypes) -> Observation:
     observation = Observation(shared=[sharing(tensor, scope.inputs.leaves) for tensor in tensors(result)])
     compared = scope.compared(result)
     observation.facts.append(nesting(compared))
-    for value in flattened(compared):
+    for value in flatten(compared):
         if hasattr(value, "requires_grad"):
             observation.add(value)
         else:
@@ -139,17 +139,17 @@ def recorded(
     return [tensor for tensor in results if tensor.requires_grad], scope.inputs.leaves, flags
 
 
-def flattened(value: Any) -> Iterator[Any]:
+def flatten(value: Any) -> Iterator[Any]:
     """The leaves of nested tuples and lists; a shape is one value."""
     if isinstance(value, (tuple, list)) and type(value).__name__ != "Size":
         for each in value:
-            yield from flattened(each)
+            yield from flatten(each)
     else:
         yield value
 
 
 def tensors(value: Any) -> Iterator[Any]:
-    return (each for each in flattened(value) if hasattr(each, "requires_grad"))
+    return (each for each in flatten(value) if hasattr(each, "requires_grad"))
 
 
 def floating(value: Any) -> Iterator[Any]:

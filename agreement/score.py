@@ -84,7 +84,7 @@ class Score:
         self.unmeasured: list[Finding] = []
         self.explained: dict[Explanation, list[Finding]] = defaultdict(list)
         self.open: list[Finding] = []
-        for finding in generalised(verdicts.findings):
+        for finding in generalise(verdicts.findings):
             if finding.unmeasured:
                 self.unmeasured.append(finding)
                 continue
@@ -110,7 +110,7 @@ COUNTS: dict[str, Callable[[Finding], bool]] = {
 }
 
 
-def generalised(findings: Sequence[Finding]) -> Iterator[Finding]:
+def generalise(findings: Sequence[Finding]) -> Iterator[Finding]:
     """Finite differences need double precision. Their verdict on a sample also holds for its narrow dtypes."""
     confirmed = {(each.aspect, each.sample) for each in findings if each.judged == SLOPES}
     for each in findings:

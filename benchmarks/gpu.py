@@ -373,7 +373,7 @@ def work_on(file: Path, is_dry: bool) -> None:
     """Measure the pieces whose names come from the standard input."""
     if is_dry:
         from support import stand_in_cupy
-    with stand_in_cupy.installed() if is_dry else nullcontext():
+    with stand_in_cupy.install() if is_dry else nullcontext():
         pieces.do_pieces(file, pieces.names_from_input(), partial(measure, is_dry=is_dry))
 
 

@@ -51,7 +51,7 @@ print(json.dumps([grown / size, seconds / size]))
 """
 
 
-def measured(library: str, size: int) -> tuple[float, float]:
+def measure(library: str, size: int) -> tuple[float, float]:
     """Bytes and seconds per node, in a separate process. Raises subprocess.CalledProcessError if that fails."""
     command = [sys.executable, "-c", PROGRAM.format(page=PAGE), library, str(size)]
     run = subprocess.run(command, capture_output=True, text=True, check=True)
@@ -64,7 +64,7 @@ def rows(libraries: Sequence[str]) -> list[str]:
     sizes = " | ".join(f"{size:,} nodes" for size in SIZES)
     lines = [f"| | {sizes} | bytes per node |", "|---" * (len(SIZES) + 2) + "|"]
     for library in libraries:
-        measurements = [measured(library, size) for size in SIZES]
+        measurements = [measure(library, size) for size in SIZES]
         times = " | ".join(f"{1e6 * seconds:.2f} µs" for _, seconds in measurements)
         lines.append(f"| {library} | {times} | {measurements[-2][0]:.0f} |")
     return lines

@@ -49,7 +49,7 @@ def example(x: Any) -> Any:
     return adjoint.sin(x) * adjoint.exp(-x * x)
 
 
-def nested(order: int, x: Any) -> Any:
+def nested_derivative(order: int, x: Any) -> Any:
     """The derivative of an order by nested forward mode."""
     function = example
     for _ in range(order):
@@ -85,7 +85,9 @@ def row(order: int) -> str:
         x = adjoint.tensor(np.linspace(0.1, 1.0, size))
         series, ratio = in_turns(partial(taylor, example, x, order=order), partial(example, x))
         cells.append(f"{series * 1e6:.0f} µs ({ratio:.1f})")
-        cells.append(f"{per_call(partial(nested, order, x), 1) * 1e6:.0f} µs" if order <= LAST_NESTED else "")
+        cells.append(
+            f"{per_call(partial(nested_derivative, order, x), 1) * 1e6:.0f} µs" if order <= LAST_NESTED else ""
+        )
     return f"| {order} | " + " | ".join(cells) + " |"
 
 

@@ -110,7 +110,7 @@ _noted: set[str] = set()
 left_compiled: frozenset[str] = frozenset()
 
 
-def noted(key: str, exception: Any) -> Any:
+def note(key: str, exception: Any) -> Any:
     """The exception. The first call writes its key to the file."""
     if key not in _noted:
         _noted.add(key)

@@ -138,7 +138,7 @@ def build(folder: Path, setting: dict[str, str]) -> None:
     subprocess.run(command, cwd=folder, env=environment, check=True, stdout=subprocess.DEVNULL)
 
 
-def computed(folder: Path) -> dict[str, str]:
+def compute(folder: Path) -> dict[str, str]:
     """The results of the build in a folder."""
     environment = {**os.environ, "PYTHONPATH": str(folder / "src"), "ADJOINT_REQUIRE_EXT": "1"}
     command = [sys.executable, __file__, "--results"]
@@ -146,7 +146,7 @@ def computed(folder: Path) -> dict[str, str]:
     return json.loads(process.stdout.splitlines()[-1])  # type: ignore[no-any-return]
 
 
-def compared(names: list[str], parent: Path) -> int:
+def compare(names: list[str], parent: Path) -> int:
     """Build and compare; the number of results that differ."""
     expected: dict[str, str] = {}
     n_different = 0
@@ -157,7 +157,7 @@ def compared(names: list[str], parent: Path) -> int:
             continue
         folder = parent / name.replace(" ", "_")
         build(folder, setting)
-        digests = computed(folder)
+        digests = compute(folder)
         expected = expected or digests
         different = sorted(key for key in expected.keys() | digests.keys() if expected.get(key) != digests.get(key))
         n_different += len(different)
@@ -177,7 +177,7 @@ def main() -> int:
         return 0
     with contextlib.ExitStack() as stack:
         parent = options.keep or Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        return 1 if compared(options.settings, parent) else 0
+        return 1 if compare(options.settings, parent) else 0
 
 
 if __name__ == "__main__":

@@ -120,7 +120,7 @@ def paragraph(name: str) -> str | None:
     if example not in _CALLS:
         return None
     leaves, results = record(plain, example)
-    return described(name, leaves, results)
+    return description(name, leaves, results)
 
 
 def record(name: str, example: str) -> tuple[list[Any], list[Any]]:
@@ -144,7 +144,7 @@ def tensors_of(value: object) -> Iterator[Any]:
             yield from tensors_of(member)
 
 
-def described(name: str, leaves: list[Any], results: list[Any]) -> str:
+def description(name: str, leaves: list[Any], results: list[Any]) -> str:
     """The paragraph for results that were computed from leaves."""
     nodes = [node for node in nodes_behind(results) if "AccumulateGrad" not in type(node).__name__]
     if name.endswith("_"):
@@ -202,10 +202,10 @@ def saved_by(node: Any) -> set[str]:
 def paragraphs() -> dict[str, str]:
     """The paragraph of every function whose call is known."""
     composed = {name: paragraph(name) for name in sorted(names())}
-    return {name: "\n".join(_wrapped(text)) for name, text in composed.items() if text is not None}
+    return {name: "\n".join(_wrap(text)) for name, text in composed.items() if text is not None}
 
 
-def _wrapped(text: str) -> Iterator[str]:
+def _wrap(text: str) -> Iterator[str]:
     for line in text.splitlines():
         yield from textwrap.wrap(line, _WIDTH, subsequent_indent="    ") if len(line) > _WIDTH else [line]
 
@@ -220,15 +220,15 @@ def page() -> str:
 
 def _entry(text: str, members: list[str]) -> str:
     lines = text.splitlines(keepends=True)
-    key = "\n    ".join(_quoted(line) for line in lines)
+    key = "\n    ".join(_quote(line) for line in lines)
     chunks = textwrap.wrap(" ".join(members), _WIDTH - 10, break_long_words=False, break_on_hyphens=False)
     if len(lines) == len(chunks) == 1 and len(key) + len(chunks[0]) < _WIDTH:
         return f'    {key}: "{chunks[0]}",\n'
-    value = "".join(f"\n        {_quoted(chunk)}" for chunk in [f"{chunk} " for chunk in chunks[:-1]] + chunks[-1:])
+    value = "".join(f"\n        {_quote(chunk)}" for chunk in [f"{chunk} " for chunk in chunks[:-1]] + chunks[-1:])
     return f"    {key}: ({value}\n    ),\n" if len(chunks) > 1 else f"    {key}:{value},\n"
 
 
-def _quoted(line: str) -> str:
+def _quote(line: str) -> str:
     return '"' + line.replace("\n", "\\n") + '"' if '"' not in line else repr(line)
 
 

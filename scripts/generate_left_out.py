@@ -22,14 +22,14 @@ such a name raises AttributeError with the same text. `scripts/generate_left_out
 
 def section(group: Group) -> str:
     """The part of the page for one group."""
-    lines = [f"## {group.title}", "", *wrapped(f"Why: {group.reason}."), "", *wrapped(f"Instead: {group.instead}."), ""]
+    lines = [f"## {group.title}", "", *wrap(f"Why: {group.reason}."), "", *wrap(f"Instead: {group.instead}."), ""]
     for space, names in group.names.items():
         where = ".".join(part for part in ("torch", space) if part)
-        lines += wrapped(f"- of `{where}`: " + ", ".join(f"`{name}`" for name in names.split()), "  ")
+        lines += wrap(f"- of `{where}`: " + ", ".join(f"`{name}`" for name in names.split()), "  ")
     return "\n".join(lines)
 
 
-def wrapped(text: str, indent: str = "") -> list[str]:
+def wrap(text: str, indent: str = "") -> list[str]:
     """A paragraph in lines of at most 120 characters."""
     return textwrap.wrap(text, 120, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
 

@@ -72,7 +72,7 @@ class Verbatim(str):
     __repr__ = str.__str__
 
 
-def annotated(annotation: Any) -> Verbatim:
+def annotate(annotation: Any) -> Verbatim:
     """An annotation as text, with builtins for names that are hidden."""
     text = annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
     text = "Any" if annotation is inspect.Parameter.empty else text.replace("typing.", "")
@@ -86,7 +86,7 @@ def plain(parameter: inspect.Parameter) -> inspect.Parameter:
     default = parameter.default
     if default is not inspect.Parameter.empty and not isinstance(default, (complex, float, int, str, tuple, NoneType)):
         default = Verbatim("...")
-    return parameter.replace(annotation=annotated(parameter.annotation), default=default)
+    return parameter.replace(annotation=annotate(parameter.annotation), default=default)
 
 
 def definitions(name: str, function: Callable[..., Any], *, method: bool = False) -> str:
@@ -105,7 +105,7 @@ def definition(name: str, function: Callable[..., Any], *, method: bool = False)
         parameters[0] = parameters[0].replace(name="input", annotation=Verbatim("Tensor"))
     if method:
         parameters[0] = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
-    result = annotated(signature.return_annotation)
+    result = annotate(signature.return_annotation)
     text = str(signature.replace(parameters=parameters, return_annotation=result)).replace("(self, /", "(self")
     summary = (inspect.getdoc(function) or "").partition("\n\n")[0].replace("\n", " ")
     body = f'\n    """{summary}"""' if summary else " ..."
@@ -129,7 +129,7 @@ def tensor_stub() -> str:
     load_all()
     members = []
     for name, kind in OF_CORE.items():
-        members.append(attribute(name, annotated(kind), getattr(TensorBase, name).__doc__))
+        members.append(attribute(name, annotate(kind), getattr(TensorBase, name).__doc__))
     for name in sorted(vars(ArithmeticTensor)):
         if re.fullmatch("__r?(add|sub|mul|truediv|pow|matmul|mod|floordiv)__", name):
             members.append(f"def {name}(self, other: Operand) -> Tensor: ...\n")
@@ -138,7 +138,7 @@ def tensor_stub() -> str:
         if isinstance(value, NoMethod):
             continue
         if isinstance(value, property):
-            kind = annotated(inspect.signature(value.fget).return_annotation)
+            kind = annotate(inspect.signature(value.fget).return_annotation)
             members.append(attribute(name, kind, value.__doc__))
         elif name in OPERATORS:
             other = "object" if name in ("__eq__", "__ne__") else "Operand"
@@ -200,7 +200,7 @@ def module_stub(module: ModuleType, names: list[str]) -> Iterator[str]:
         elif isinstance(value, tensortype):
             yield f"{name}: _tensortype\n"
         elif isinstance(value, (float, str, NoneType)):
-            yield f"{name}: {annotated(type(value).__name__.removesuffix('Type'))}\n"
+            yield f"{name}: {annotate(type(value).__name__.removesuffix('Type'))}\n"
         elif isinstance(value, Operation) or _is_written_out(value):
             yield definitions(name, value)
         elif not hasattr(value, "__qualname__"):

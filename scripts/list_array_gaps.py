@@ -67,7 +67,7 @@ def cupy_gaps() -> dict[str, str]:
     from support.other_arrays import Library, failure_of
 
     gaps = {}
-    with stand_in_cupy.installed() as cupy:
+    with stand_in_cupy.install() as cupy:
         library = Library(cupy.asarray, lambda array: array.get(), cupy.ndarray)
         for name, rule in TABLE.items():
             failure = failure_of(library, rule)

@@ -84,7 +84,7 @@ def parts(result: Any) -> list[Any]:
     return [result]
 
 
-def weighted(result: Any) -> Any:
+def weighted_sum(result: Any) -> Any:
     """A number that depends on every element of a result, each with a weight of its own."""
     total, n = 0.0, 0
     for part in parts(result):
@@ -108,7 +108,7 @@ def by_differences(function: Any, point: Any) -> Any:
             for sign in (1, -1):
                 neighbour = np.array(point)
                 neighbour[index] += sign * step
-                ends.append(float(weighted(function(neighbour))))
+                ends.append(float(weighted_sum(function(neighbour))))
             slopes.append((ends[0] - ends[1]) / (2 * step))
         gradient[index] = (4 * slopes[1] - slopes[0]) / 3
     return gradient
@@ -116,7 +116,7 @@ def by_differences(function: Any, point: Any) -> Any:
 
 def compare(function: Any, point: Any, value: Any, gradient: Any) -> None:
     """Differentiate a function. Raises WrongError if its value or its gradient is wrong."""
-    own_gradient, own_value = adjoint.func.grad_and_value(lambda x: weighted(function(x)))(np.array(point))
+    own_gradient, own_value = adjoint.func.grad_and_value(lambda x: weighted_sum(function(x)))(np.array(point))
     if not np.allclose(own_value, value, rtol=1e-9, atol=1e-12):
         raise WrongError(f"the value is {own_value} in place of {value}")
     if np.isnan(own_gradient).any():
@@ -130,7 +130,7 @@ def attempt(entry: Entry, block: Any, trace: bool) -> Exception | None:
     """Differentiate the function of an entry in a block, and compare with plain values from outside of it."""
     function, point = entry.make()
     point = np.asarray(point, float)
-    value, gradient = weighted(function(np.array(point))), by_differences(function, point)
+    value, gradient = weighted_sum(function(np.array(point))), by_differences(function, point)
     if not np.isfinite(gradient).all() or not np.count_nonzero(gradient):
         raise ValueError(f"{entry.name}: a poor example, whose derivatives by differences are {gradient}")
     function, point = entry.make()

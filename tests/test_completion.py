@@ -28,7 +28,7 @@ def module_of(name: str) -> types.ModuleType | None:
         return None  # names of a class
 
 
-def completed(value: Any, beginning: str = "") -> list[str]:
+def completions(value: Any, beginning: str = "") -> list[str]:
     """The names that an interpreter offers after a value, a dot and the first letters of an attribute."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # torch's deprecated attributes
@@ -47,14 +47,14 @@ def test_every_attribute_that_is_listed_is_there(value: Any) -> None:
 
 
 def test_a_tensor_offers_torchs_names() -> None:
-    assert {"sqrt", "sqrt_", "square", "squeeze"} <= set(completed(MATRIX, "sq"))
+    assert {"sqrt", "sqrt_", "square", "squeeze"} <= set(completions(MATRIX, "sq"))
     # hidden by design: the error of this attribute names the replacement
     assert "to_mkldnn" in vars(adjoint.Tensor) and "to_mkldnn" not in dir(MATRIX)
 
 
 def test_an_array_offers_numpys_names_alone() -> None:
-    assert set(completed(ARRAY)) <= {*dir(np.ndarray), "tensor"}
-    assert completed(ARRAY, "arg") == ["argmax", "argmin", "argpartition", "argsort"]
+    assert set(completions(ARRAY)) <= {*dir(np.ndarray), "tensor"}
+    assert completions(ARRAY, "arg") == ["argmax", "argmin", "argpartition", "argsort"]
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -63,12 +63,12 @@ def test_a_module_offers_its_own_names(name: str) -> None:
     if module is None:
         pytest.skip("a class")
     public = {*getattr(module, "__all__", ()), *BESIDE.get(name, ())}
-    for attribute in completed(module):
+    for attribute in completions(module):
         value = getattr(module, attribute)
         is_own_module = isinstance(value, types.ModuleType) and value.__name__.startswith("adjoint.")
         assert attribute in public or attribute.isupper() or is_own_module, attribute
 
 
 def test_scipys_packages_are_offered_before_they_are_imported() -> None:
-    assert {"linalg", "special", "stats", "patched"} <= set(completed(adjoint.scipy))
+    assert {"linalg", "special", "stats", "patched"} <= set(completions(adjoint.scipy))
     assert adjoint.scipy.signal is importlib.import_module("adjoint.scipy.signal")

@@ -31,7 +31,7 @@ without = pytest.mark.skipif(adjoint.cuda.is_available(), reason="there is a dev
 @pytest.fixture
 def device() -> Iterator[types.ModuleType]:
     """CuPy's stand-in under its name."""
-    with stand_in_cupy.installed() as module:
+    with stand_in_cupy.install() as module:
         stand_in_cupy.CALLS.clear()
         yield module
 
@@ -347,7 +347,7 @@ def test_a_default_that_is_not_there() -> None:
 POLICIES = list(CheckpointPolicy)
 
 
-def recomputed(x: adjoint.Tensor, policy: CheckpointPolicy, mapped: bool) -> tuple[list[Any], list[int]]:
+def recompute(x: adjoint.Tensor, policy: CheckpointPolicy, mapped: bool) -> tuple[list[Any], list[int]]:
     """The memory of the kept results between the passes, and the number of calls of exp."""
     runs = []
 
@@ -376,12 +376,12 @@ def recomputed(x: adjoint.Tensor, policy: CheckpointPolicy, mapped: bool) -> tup
 def test_what_a_policy_offloads_waits_in_the_hosts_memory(device: types.ModuleType, policy, mapped) -> None:
     host = adjoint.tensor([[0.1, 0.2]], requires_grad=True)
     there = host.detach().cuda().requires_grad_()
-    waiting, runs = recomputed(there, policy, mapped)
+    waiting, runs = recompute(there, policy, mapped)
     assert runs == [1]  # recomputation does not call the policy
     places = [device_of(array).type for array in waiting]
     expected = {"SAVE": ["cuda"], "CPU_OFFLOAD": ["cpu"], "RECOMPUTE": []}[policy.name.split("_", 1)[1]]
     assert places == expected
-    recomputed(host, policy, mapped)
+    recompute(host, policy, mapped)
     assert there.grad.is_cuda and numpy.allclose(there.grad.cpu().numpy(), host.grad.numpy())
 
 

@@ -100,7 +100,7 @@ def test_every_operation_has_an_example():
     assert [name for name, doc in OTHERS.items() if ">>> " not in doc] == []
 
 
-def _declared(text):
+def _declaration_of(text):
     """The source lines that begin at the declaration that a docstring names."""
     path, line = re.search(r"Declared at (\S+):(\d+)", text).groups()
     return (SOURCE / path).read_text().splitlines()[int(line) - 1 :]
@@ -115,7 +115,7 @@ def test_help_names_parameters_and_declaration(kind):
             assert inspect.getdoc(item) == text
             assert [name for name in inspect.signature(item).parameters if not re.search(rf"\b{name}\b", text)] == []
             # for a call over several lines, the line is that of the first argument, which is the name
-            assert re.search(r"^@|\bdef |\w\(|\bname=|^ +\"\w+\",$", _declared(text)[0])
+            assert re.search(r"^@|\bdef |\w\(|\bname=|^ +\"\w+\",$", _declaration_of(text)[0])
 
 
 @pytest.mark.quick(0)
@@ -137,7 +137,7 @@ def test_docstrings_of_composites_name_their_declaration():
     public = [actual for actual in public if "as a function" not in actual.__doc__]
     assert len(public) > 400
     for function in public:
-        assert "def " in "".join(_declared(function.__doc__)[:20])
+        assert "def " in "".join(_declaration_of(function.__doc__)[:20])
 
 
 @pytest.mark.quick(0)

@@ -49,7 +49,7 @@ def test_the_list_of_pages_is_complete() -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_explain_prints_the_page(page: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    adjoint.explain(errors.explained(RuntimeError("a message"), page.stem))
+    adjoint.explain(errors.explain(RuntimeError("a message"), page.stem))
     assert capsys.readouterr().out.rstrip() == page.read_text(encoding="utf-8").rstrip()
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import adjoint
-from adjoint.tensor.older.left_out import GROUPS, LEFT_OUT, explained
+from adjoint.tensor.older.left_out import GROUPS, LEFT_OUT, explanation
 
 ROOT = Path(__file__).parents[1]
 NAMES = json.loads((ROOT / "tests" / "data" / "torch_names.json").read_text())["names"]
@@ -62,7 +62,7 @@ def test_other_names_have_the_plain_error(name: str) -> None:
 
 
 def test_other_names_are_not_explained() -> None:
-    assert explained("", "ones") is None
+    assert explanation("", "ones") is None
 
 
 def test_subclasses_and_instances_may_use_the_names() -> None:

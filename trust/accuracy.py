@@ -191,7 +191,7 @@ def main(arguments: list[str]) -> int:
     apart = kinds.differences(POINTS if options.long else SHORT) if "kinds" in (options.names or ["kinds"]) else []
     tables = accuracy_page.Tables(rows, sums, apart, time.perf_counter() - start)
     if options.long:
-        tables = accuracy_page.stored().joined(tables)
+        tables = accuracy_page.read_tables().joined(tables)
         accuracy_page.write(tables)
         recorder.earlier = tables.seconds - (time.perf_counter() - start)
     recorder.figures.rows |= tables.counts()

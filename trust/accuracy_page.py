@@ -108,7 +108,7 @@ def share(columns: Sequence[Errors], bound: float) -> str:
 # the file ---------------------------------------------------------------------------------------------------------
 
 
-def stored() -> Tables:
+def read_tables() -> Tables:
     """The tables of the last long form; empty ones before the first."""
     if not FILE.exists():
         return Tables([], [], [])

@@ -259,7 +259,7 @@ def compiled_modules() -> tuple[str, ...]:
     return tuple(ast.literal_eval(ast.parse(text).body[-1].value))  # type: ignore[attr-defined]
 
 
-def marked(path: str, first_number: int = 0) -> tuple[ast.Module, list[Branch]]:
+def mark_branches(path: str, first_number: int = 0) -> tuple[ast.Module, list[Branch]]:
     """A module with notes in its branches, and the branches in the order of their numbers."""
     marker = Marker(path, first_number)
     tree = marker.visit(ast.parse((PACKAGE / path).read_text(encoding="utf-8")))
@@ -269,7 +269,7 @@ def marked(path: str, first_number: int = 0) -> tuple[ast.Module, list[Branch]]:
 @cache
 def branches_of(path: str) -> tuple[Branch, ...]:
     """The branches of a module."""
-    return tuple(marked(path)[1])
+    return tuple(mark_branches(path)[1])
 
 
 def innermost(branches: Iterable[Branch], position: Position) -> Branch | None:
@@ -339,7 +339,7 @@ class MarkedLoader(SourceFileLoader):
     def get_code(self, fullname: str) -> Any:
         """The code with notes."""
         path = Path(self.path).relative_to(PACKAGE).as_posix()
-        return compile(marked(path, self._first_number)[0], self.path, "exec", dont_inherit=True)
+        return compile(mark_branches(path, self._first_number)[0], self.path, "exec", dont_inherit=True)
 
 
 def lines_of(branches: Iterable[Branch]) -> Iterator[str]:

@@ -57,7 +57,7 @@ class Recorder:
         figures.commit = commit()
         figures.seconds = round(time.perf_counter() - self._start + self.earlier, 1)
         if figures.long:
-            write(joined(stored().get(name_of(figures)), figures) if self.piece else figures)
+            write(join(read_all().get(name_of(figures)), figures) if self.piece else figures)
         return figures
 
     def report(self) -> int:
@@ -80,12 +80,12 @@ def name_of(figures: Figures) -> str:
     return figures.command.removeprefix("make ").replace(" ", "-")
 
 
-def joined(before: Figures | None, piece: Figures) -> Figures:
+def join(before: Figures | None, piece: Figures) -> Figures:
     """The figures of a piece together with those of earlier pieces.
 
     A new row replaces the earlier row of the same name.
 
-    >>> joined(Figures("make fuzz", True, {"calls": 1}, seconds=1.0), Figures("make fuzz", True, {"files": 2})).rows
+    >>> join(Figures("make fuzz", True, {"calls": 1}, seconds=1.0), Figures("make fuzz", True, {"files": 2})).rows
     {'calls': 1, 'files': 2}
     """
     if before is None:
@@ -160,7 +160,7 @@ def with_figures(page: str, name: str, text: str) -> str:
     return before + mark + text + end + after
 
 
-def stored(folder: Path = FOLDER) -> Mapping[str, Figures]:
+def read_all(folder: Path = FOLDER) -> Mapping[str, Figures]:
     """The figures of all commands that have run, by name."""
     return {
         file.stem: Figures(**json.loads(file.read_text(encoding="utf-8"))) for file in sorted(folder.glob("*.json"))

@@ -369,7 +369,7 @@ class Copy:
                 self.answer_file.write_text(traceback.format_exc(), encoding="utf-8")
             finally:
                 os._exit(status)
-        ended = waited(child, 4 * limit)
+        ended = wait(child, 4 * limit)
         answer = self.answer_file.read_text(encoding="utf-8")
         if ended == NOT_RUN:
             raise RuntimeError(f"pytest does not run:\n{answer}")
@@ -453,7 +453,7 @@ def preload() -> None:
     gc.freeze()
 
 
-def waited(child: int, limit: float) -> int | None:
+def wait(child: int, limit: float) -> int | None:
     """The exit status of a process, negative for a signal. None if the process was killed at the end of the limit."""
     end = time.monotonic() + limit
     while time.monotonic() < end:

@@ -217,7 +217,7 @@ def bessel_slope(function: Exact, order: float, below: float, above: float) -> E
     return value
 
 
-def scaled(function: Exact, sign: int) -> Exact:
+def scale(function: Exact, sign: int) -> Exact:
     """A modified Bessel function times exp(-abs(x)) (sign -1) or exp(x)."""
     return lambda x: mp.exp(sign * (abs(x) if sign < 0 else x)) * function(x)
 
@@ -483,14 +483,14 @@ SPECIAL = [
     unary("special_bessel_y1", bessel(mp.bessely, 1), bessel_slope(mp.bessely, 1, 1, -1), POSITIVE_WAVES, "y1"),
     unary("i0", i_(0), i_(1), EXPONENTS),
     unary("special_i1", i_(1), i_slope(1), EXPONENTS),
-    unary("special_i0e", scaled(i_(0), -1), scaled_slope(i_(0), i_(1), -1), Range(-1e4, 1e4, (0.0, 8.0))),
-    unary("special_i1e", scaled(i_(1), -1), scaled_slope(i_(1), i_slope(1), -1), Range(-1e4, 1e4, (0.0, 8.0))),
+    unary("special_i0e", scale(i_(0), -1), scaled_slope(i_(0), i_(1), -1), Range(-1e4, 1e4, (0.0, 8.0))),
+    unary("special_i1e", scale(i_(1), -1), scaled_slope(i_(1), i_slope(1), -1), Range(-1e4, 1e4, (0.0, 8.0))),
     unary("bessel_i", i_(2), i_slope(2), EXPONENTS, order=2, numpy="-"),
     unary("special_modified_bessel_k0", k_(0), lambda x: -k_(1)(x), Range(1e-300, 740.0, (0.0, 2.0)), "k0"),
     unary("special_modified_bessel_k1", k_(1), k_slope(1), Range(1e-300, 740.0, (0.0, 2.0)), "k1"),
-    unary("special_scaled_modified_bessel_k0", scaled(k_(0), 1), scaled_slope(k_(0), lambda x: -k_(1)(x), 1),
+    unary("special_scaled_modified_bessel_k0", scale(k_(0), 1), scaled_slope(k_(0), lambda x: -k_(1)(x), 1),
           Range(1e-300, 1e4, (0.0, 2.0)), "k0e"),
-    unary("special_scaled_modified_bessel_k1", scaled(k_(1), 1), scaled_slope(k_(1), k_slope(1), 1),
+    unary("special_scaled_modified_bessel_k1", scale(k_(1), 1), scaled_slope(k_(1), k_slope(1), 1),
           Range(1e-300, 1e4, (0.0, 2.0)), "k1e"),
     unary("spherical_bessel_j", mp.sinc, lambda x: -spherical_j1(x), WAVES),
     unary("spherical_bessel_j", spherical_j1, lambda x: mp.sinc(x) - 2 * spherical_j1(x) / x if x else mp.mpf(1) / 3,

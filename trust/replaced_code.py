@@ -15,7 +15,7 @@ class Unreplaceable(Exception):
     """The fault changes code that runs at import, or the closure of a function."""
 
 
-def nested(code: CodeType) -> list[CodeType]:
+def nested_code(code: CodeType) -> list[CodeType]:
     """The code of the functions and classes within."""
     return [each for each in code.co_consts if isinstance(each, CodeType)]
 
@@ -34,8 +34,8 @@ def differing(before: CodeType, after: CodeType) -> Iterator[tuple[CodeType, Cod
     >>> [code.co_firstlineno for code, _ in differing(before, after)]
     [2]
     """
-    pairs = list(zip(nested(before), nested(after), strict=False))
-    if len(nested(before)) != len(nested(after)):
+    pairs = list(zip(nested_code(before), nested_code(after), strict=False))
+    if len(nested_code(before)) != len(nested_code(after)):
         raise Unreplaceable("a function has gone")
     for one, other in pairs:
         within = list(differing(one, other))

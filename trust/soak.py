@@ -69,18 +69,18 @@ def run_loops(recorder: Recorder, names: Iterable[str], *, long: bool) -> None:
         if "left_out" in measured:
             recorder.figures.not_run.append(f"{name}: {measured['left_out']}")
             continue
-        recorder.figures.rows[f"{name.replace('_', ' ')}, {steps:,}"] = described(measured)
-        recorder.figures.findings += [f"{name}: {fault}" for fault in judged(measured)]
+        recorder.figures.rows[f"{name.replace('_', ' ')}, {steps:,}"] = description(measured)
+        recorder.figures.findings += [f"{name}: {fault}" for fault in judge(measured)]
 
 
-def described(measured: dict[str, float]) -> str:
+def description(measured: dict[str, float]) -> str:
     if "peak" in measured:
         return f"{measured['seconds']:.0f} s, {measured['peak'] / 2**20:.0f} MiB"
     grown = f"{measured['grown'] / 2**20:+.1f} MiB"
     return f"{grown}, {measured['first'] * 1e6:.0f} µs a step at first, {measured['last'] * 1e6:.0f} µs at last"
 
 
-def judged(measured: dict[str, float]) -> Iterable[str]:
+def judge(measured: dict[str, float]) -> Iterable[str]:
     if "peak" in measured:
         return
     if measured["grown"] > MORE_MEMORY:

@@ -57,7 +57,7 @@ class Line:
 
     def sample(self) -> Sample:
         """The expression of the call."""
-        arguments, comparison = separated(self.text)
+        arguments, comparison = separate(self.text)
         if arguments.startswith("="):
             call = arguments[1:].strip()
         elif self.method:
@@ -69,7 +69,7 @@ class Line:
 
     def inplace(self, entry: Entry) -> Sample | None:
         """The same call in place on a copy `target` of the first argument; None where that is no Tensor."""
-        arguments, comparison = separated(self.text)
+        arguments, comparison = separate(self.text)
         if arguments.startswith("="):
             return None
         first, rest = first_and_rest(arguments)
@@ -83,7 +83,7 @@ class Line:
         return Sample(call + comparison, self.dtypes, inplace=True)
 
 
-def separated(text: str) -> tuple[str, str]:
+def separate(text: str) -> tuple[str, str]:
     """The arguments, and the expression of the result with its arrow."""
     arguments, arrow, comparison = text.partition(" => ")
     return arguments.strip(), arrow + comparison

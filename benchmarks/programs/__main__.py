@@ -19,7 +19,7 @@ from ..contenders import SUBJECT
 from ..measure import Effort
 from . import ALL
 from .document import write_section
-from .measurement import Timing, measured
+from .measurement import Timing, measure
 from .table import text_table
 
 THOROUGH = Effort(rounds=7, block_seconds=0.01, budget=2.0)
@@ -52,7 +52,7 @@ def child(options: argparse.Namespace) -> Iterator[Timing]:
     usual = QUICK if options.quick else THOROUGH
     effort = Effort(options.rounds or usual.rounds, usual.block_seconds, usual.budget)
     programs = [p for p in ALL if options.only is None or {p.name, p.field} & set(options.only)]
-    return measured(programs, effort, clock, threads)
+    return measure(programs, effort, clock, threads)
 
 
 def in_process(clock: str, arguments: list[str]) -> list[Timing]:

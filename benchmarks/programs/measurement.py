@@ -46,7 +46,7 @@ class Timing(NamedTuple):
         return self.ours / self.compiled if self.ours and self.compiled else None
 
 
-def measured(programs: Sequence[Program], effort: Effort, clock: Clock, threads: int) -> Iterator[Timing]:
+def measure(programs: Sequence[Program], effort: Effort, clock: Clock, threads: int) -> Iterator[Timing]:
     """The times of programs, one after the other. Both libraries run with this number of threads."""
     names = [SUBJECT] + [PEER] * (importlib.util.find_spec(PEER) is not None)
     libraries = {name: import_module(name) for name in names}

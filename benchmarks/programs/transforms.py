@@ -136,12 +136,12 @@ def implicit_function(torch, draw):
     def residual(x, c):
         return x + 0.1 * torch.sin(x.flip(0)) * x.sum() - c
 
-    def solved(x, c):
+    def solve(x, c):
         for _ in range(3):
             x = x - torch.linalg.solve(func.jacfwd(residual)(x, c), residual(x, c))
         return x
 
-    of_each = func.vmap(solved)
+    of_each = func.vmap(solve)
     return lambda: (of_each(start, c),)
 
 

@@ -10,7 +10,7 @@ from sphinx.util import logging
 LOGGER = logging.getLogger(__name__)
 
 
-def translated(node: Any, block: bool) -> str:
+def translate(node: Any, block: bool) -> str:
     """The MathML of a node's LaTeX; a formula that cannot be translated is a warning, and so an error of the build."""
     try:
         return tex2mathml(node.astext().strip(), as_block=block)
@@ -20,12 +20,12 @@ def translated(node: Any, block: bool) -> str:
 
 
 def visit_inline(self: Any, node: Any) -> None:
-    self.body.append(translated(node, block=False))
+    self.body.append(translate(node, block=False))
     raise nodes.SkipNode
 
 
 def visit_block(self: Any, node: Any) -> None:
-    self.body.append(f'<div class="formula">{translated(node, block=True)}</div>')
+    self.body.append(f'<div class="formula">{translate(node, block=True)}</div>')
     raise nodes.SkipNode
 
 

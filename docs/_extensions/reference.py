@@ -131,12 +131,12 @@ def escaped(text: str) -> str:
     )
 
 
-def indented(lines: list[str], by: int = 3) -> list[str]:
+def indent(lines: list[str], by: int = 3) -> list[str]:
     return [" " * by + line if line else "" for line in lines]
 
 
 def block_of_code(lines: list[str], language: str) -> list[str]:
-    return [f".. code-block:: {language}", "", *indented(lines), ""]
+    return [f".. code-block:: {language}", "", *indent(lines), ""]
 
 
 def items(lines: list[str]) -> list[str]:
@@ -246,7 +246,7 @@ def lines_of(entry: Entry) -> list[str]:
         first = escaped(lines[0] if lines else "")
         target = f"{value.__name__}"
         link = f"See :doc:`{target} <{target}>`." if (FOLDER / f"{target}.rst") in PAGES else ""
-        return [f".. py:data:: {full}", "", *indented([first, "", link, ""])]
+        return [f".. py:data:: {full}", "", *indent([first, "", link, ""])]
     doc = str(value.__doc__ or "")
     if is_foreign(value, doc):  # help of another library, which is on its own site
         paragraphs = [p for p in doc.strip().split("\n\n") if not p.startswith((f"{entry.name}(", ".. "))]
@@ -271,7 +271,7 @@ def lines_of(entry: Entry) -> list[str]:
         text += [source_of(value), ""]
     if inspect.isclass(value) and full != "adjoint.Tensor" and "adjoint" in getattr(value, "__module__", ""):
         text += members(value, full)
-    return [head, "", *indented(text)]
+    return [head, "", *indent(text)]
 
 
 def is_foreign(value: Any, doc: str) -> bool:
@@ -290,7 +290,7 @@ def members(value: type, full: str) -> list[str]:
             continue
         kind = "property" if isinstance(member, property) else "method"
         signature = "" if kind == "property" else signature_of(plain)
-        text += [f".. py:{kind}:: {full}.{name}{signature}", "   :no-index-entry:", "", *indented(list(body(doc)))]
+        text += [f".. py:{kind}:: {full}.{name}{signature}", "   :no-index-entry:", "", *indent(list(body(doc)))]
     return text
 
 

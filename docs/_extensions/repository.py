@@ -53,7 +53,7 @@ def site_links(app: Sphinx, document: str, content: list[str]) -> None:
     folder = ORIGINS.get(page, page).parent
     pages = {origin: copy for copy, origin in ORIGINS.items()}
 
-    def replaced(match: re.Match[str]) -> str:
+    def replace(match: re.Match[str]) -> str:
         target = (folder / match[1]).resolve()
         target = pages.get(target, target)
         if target.is_relative_to(DOCS) and target.suffix in (".md", ".rst") and target != DOCS / "releasing.md":
@@ -64,7 +64,7 @@ def site_links(app: Sphinx, document: str, content: list[str]) -> None:
             return match[0]
         return f"]({SOURCE}/{target.relative_to(ROOT)}{match[2] or ''})"
 
-    content[0] = re.sub(r"\]\((?!https?:|#|mailto:)([^)#\s]+)(#[^)\s]*)?\)", replaced, content[0])
+    content[0] = re.sub(r"\]\((?!https?:|#|mailto:)([^)#\s]+)(#[^)\s]*)?\)", replace, content[0])
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from agreement.judge import CONTIGUOUS, DTYPE, NUMBER, ROUNDING, SLOPES, TRANSPO
 from agreement.numbers import close
 from agreement.observe import Library, Observation, forward, gradient, jvp, observe, second
 from agreement.samples import Sample, choices, named_inputs, names_of, parse, samples_of, unknown_names
-from agreement.score import ALTOGETHER, JUDGED, ORDINARY, Score, entries_right, explanations, generalised
+from agreement.score import ALTOGETHER, JUDGED, ORDINARY, Score, entries_right, explanations, generalise
 
 from agreement import __main__ as command
 
@@ -54,10 +54,10 @@ def test_samples_run(family):
         warnings.simplefilter("ignore")
         for entry in ENTRIES:
             if entry.family == family:
-                assert any(accepted(sample) for sample in samples_of(entry)[:20]), entry
+                assert any(is_accepted(sample) for sample in samples_of(entry)[:20]), entry
 
 
-def accepted(sample):
+def is_accepted(sample):
     for dtype in sample.dtypes:
         error = observe(forward, ADJOINT, sample, dtype).error
         assert not isinstance(error, (NameError, SyntaxError)), sample
@@ -187,7 +187,7 @@ def test_what_judges_in_double_precision_holds_in_narrow_dtypes():
         replace(wide, dtype="float16", judged=""),
         replace(wide, dtype="float16", sample="sin(y)", judged=""),
     )
-    assert [each.judged for each in generalised([wide, narrow, other])] == [SLOPES, SLOPES, ""]
+    assert [each.judged for each in generalise([wide, narrow, other])] == [SLOPES, SLOPES, ""]
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from adjoint.autograd import graph
 sys.path.append(str(Path(__file__).parents[2]))  # the package of samples is not installed
 
 from agreement.inputs import Dtypes, Scope
-from agreement.observe import Library, flattened
+from agreement.observe import Library, flatten
 from agreement.samples import Sample
 
 ROOT = Path(__file__).parents[2]
@@ -37,7 +37,7 @@ def results_of(sample: str) -> list[adjoint.Tensor]:
     scope = Scope(ADJOINT.module, Sample(text, (dtype,)), Dtypes(dtype), lambda tensor, number: tensor.requires_grad_())
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        return [actual for actual in flattened(scope.result()) if isinstance(actual, adjoint.Tensor)]
+        return [actual for actual in flatten(scope.result()) if isinstance(actual, adjoint.Tensor)]
 
 
 def kind_of(value: Any) -> str:

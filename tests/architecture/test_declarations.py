@@ -101,7 +101,7 @@ def used_when_plain(text: str) -> set[str]:
     return set(names(ast.parse(text)))
 
 
-def defined(text: str) -> dict[str, ast.ClassDef]:
+def classes_of(text: str) -> dict[str, ast.ClassDef]:
     return {node.name: node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.ClassDef)}
 
 
@@ -116,7 +116,7 @@ def test_imports_are_the_same(module: str) -> None:
 
 @pytest.mark.parametrize("module", COMPILED)
 def test_classes_have_the_same_methods(module: str) -> None:
-    nodes = defined(source_of(module))
+    nodes = classes_of(source_of(module))
     for name, (_, methods) in classes(declarations_of(module)).items():
         defs = {inner.name for inner in ast.walk(nodes[name]) if isinstance(inner, ast.FunctionDef)}
         assert sorted(methods - defs) == [], name

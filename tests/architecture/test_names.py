@@ -55,7 +55,7 @@ def names(tree: ast.AST) -> Iterator[tuple[str, int, bool]]:
                 yield name, node.lineno, False
 
 
-def refused(text: str) -> list[tuple[str, int]]:
+def refused_names(text: str) -> list[tuple[str, int]]:
     """The refused names of a file, and their lines."""
     return [
         (word, line)
@@ -70,7 +70,7 @@ def test_names_say_what_they_name(folder: str) -> None:
         f"{file}:{line}: {word}"
         for file in FILES
         if file.parent.as_posix() == folder
-        for word, line in refused((ROOT / file).read_text())
+        for word, line in refused_names((ROOT / file).read_text())
         if (file.as_posix(), word) not in EXCEPTIONS
     ]
     assert hits == []
@@ -78,7 +78,7 @@ def test_names_say_what_they_name(folder: str) -> None:
 
 @pytest.mark.parametrize(("file", "name"), EXCEPTIONS, ids=str)
 def test_exceptions_are_needed(file: str, name: str) -> None:
-    assert name in [word for word, _ in refused((ROOT / file).read_text())]
+    assert name in [word for word, _ in refused_names((ROOT / file).read_text())]
 
 
 @pytest.mark.parametrize(
@@ -99,9 +99,9 @@ def test_exceptions_are_needed(file: str, name: str) -> None:
     ],
 )
 def test_the_test_sees_a_refused_name(text: str) -> None:
-    assert refused(text)
+    assert refused_names(text)
 
 
 @pytest.mark.parametrize("text", ["def read(): pass", "left = 1", "found_at = 1", "x = kept", "f(own=1)"])
 def test_the_test_passes_other_names(text: str) -> None:
-    assert not refused(text)
+    assert not refused_names(text)

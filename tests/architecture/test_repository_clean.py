@@ -21,10 +21,10 @@ def files() -> list[Path]:
     if (ROOT / ".git").exists():
         listing = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
         return [file for name in listing.split("\0") if name and (file := ROOT / name).is_file()]
-    return [file for file in ROOT.rglob("*") if file.is_file() and not generated(file.relative_to(ROOT))]
+    return [file for file in ROOT.rglob("*") if file.is_file() and not is_generated(file.relative_to(ROOT))]
 
 
-def generated(file: Path) -> bool:
+def is_generated(file: Path) -> bool:
     hidden = any(part.startswith(".venv") or part.endswith(("_cache", ".egg-info")) for part in file.parts)
     return hidden or bool(GENERATED & set(file.parts)) or ".hypothesis" in file.parts
 

@@ -21,16 +21,16 @@ def foreign(text: str) -> list[str]:
     for node in ast.walk(ast.parse(text)):
         match node:
             case ast.Import():
-                actual += [alias.name for alias in node.names if not allowed(alias.name)]
+                actual += [alias.name for alias in node.names if not is_allowed(alias.name)]
             case ast.ImportFrom(level=level, module=module):
                 module = "." * level + (module or "")
-                outside = level > 1 or (level == 0 and not allowed(module))
+                outside = level > 1 or (level == 0 and not is_allowed(module))
                 names = [alias.name for alias in node.names if outside or alias.name in BACKENDS]
                 actual += [f"{module}.{name}" for name in names]
     return actual
 
 
-def allowed(module: str) -> bool:
+def is_allowed(module: str) -> bool:
     if module.split(".")[0] in sys.stdlib_module_names:
         return True
     return any(module == package or module.startswith(package + ".") for package in ALLOWED)

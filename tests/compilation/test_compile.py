@@ -277,7 +277,7 @@ def test_batches_of_cotangents():
         results = [each(x)[k] for k in positions]
         return lambda *vs: adjoint.autograd.grad(results, x, vs, retain_graph=True)[0]
 
-    def nested(pull, n):
+    def nest(pull, n):
         over = adjoint.func.vmap(lambda v: adjoint.func.vmap(lambda w: pull(*[v * w + v] * n))(directions))
         return over(directions)
 
@@ -286,7 +286,7 @@ def test_batches_of_cotangents():
     for positions in ((0,), (1,), (0, 1)):
         expected, *actual = [pulled(each, positions) for each in (function, compiled, compiled)]
         for pull in actual:
-            for way in (lambda f, n: adjoint.func.vmap(f)(*[directions] * n), nested):
+            for way in (lambda f, n: adjoint.func.vmap(f)(*[directions] * n), nest):
                 ours, theirs = way(pull, len(positions)), way(expected, len(positions))
                 numpy.testing.assert_allclose(ours.numpy(), theirs.numpy(), rtol=1e-14)
     x = adjoint.tensor([1.0, 2.0, 3.0], dtype=adjoint.float64, requires_grad=True)
@@ -579,17 +579,17 @@ def test_gradients_that_the_call_knows_already():
             of_weight += 7
 
 
-def modified(view):
+def modify(view):
     """A view whose base was modified through a detached view. Its grad_fn may raise an error."""
     view.detach().mul_(-1.0)
     return view
 
 
 LOST_HISTORIES = {
-    "a view": lambda x: [modified(x.view(-1))],
-    "a view of a view": lambda x: [modified(x.view(-1)[...])],
-    "behind another result": lambda x: [x * 1.0, modified(x.t())],
-    "beside its base": lambda x: [x, modified(x[0])],
+    "a view": lambda x: [modify(x.view(-1))],
+    "a view of a view": lambda x: [modify(x.view(-1)[...])],
+    "behind another result": lambda x: [x * 1.0, modify(x.t())],
+    "beside its base": lambda x: [x, modify(x[0])],
 }
 
 

@@ -39,7 +39,7 @@ NOT_REPLAYED = {"index_tensor", "range_of_value", "error_for_index", "text", "ar
 
 @pytest.fixture
 def cupy() -> Iterator[Any]:
-    with stand_in_cupy.installed() as module:
+    with stand_in_cupy.install() as module:
         stand_in_cupy.KERNELS.clear()
         with adjoint.device("cuda"):
             yield module
@@ -115,7 +115,7 @@ def test_many_arguments_are_several_kernels(cupy: Any, monkeypatch: pytest.Monke
 
 
 def test_writes_in_place_and_steps_of_training(cupy: Any) -> None:
-    def trained(step_of: Any) -> Any:
+    def train(step_of: Any) -> Any:
         weight = adjoint.tensor([[1.0, -2.0, 3.0]], requires_grad=True)
 
         def step(target: Any) -> Any:
@@ -131,7 +131,7 @@ def test_writes_in_place_and_steps_of_training(cupy: Any) -> None:
         losses = [float(step(adjoint.tensor([[1.0], [2.0], [k]]))) for k in range(4)]
         return losses, weight.detach().cpu().numpy(), weight._version
 
-    actual, expected = trained(adjoint.compile), trained(lambda step: step)
+    actual, expected = train(adjoint.compile), train(lambda step: step)
     np.testing.assert_allclose(actual[0], expected[0], 1e-6)
     np.testing.assert_allclose(actual[1], expected[1], 1e-6)
     assert actual[2] == expected[2]
@@ -212,7 +212,7 @@ def test_steps_are_captured_as_graphs(cupy: Any) -> None:
 def region_cases() -> list[Case]:
     """The regions of all programs, with numbers as their inputs."""
     forms: dict[Form, str] = {}
-    with stand_in_cupy.installed(), adjoint.device("cuda"):
+    with stand_in_cupy.install(), adjoint.device("cuda"):
         for name, case in PROGRAMS.items():
             if name not in UNLIKE and case.recorded and name not in NOT_REPLAYED:
                 FORMS.clear()

@@ -49,10 +49,10 @@ def outcome_of(problem: Problem, function: Callable[..., Any], scale: float, see
         gradients = adjoint.autograd.grad(outputs, leaves, weights, allow_unused=True) if outputs and leaves else ()
     except Exception as error:
         return type(error), str(error)
-    return [observed(y) for y in results], [observed(g) for g in gradients]
+    return [observe(y) for y in results], [observe(g) for g in gradients]
 
 
-def observed(tensor: Any) -> Any:
+def observe(tensor: Any) -> Any:
     """The values and properties of a Tensor; None for None."""
     if tensor is None:
         return None

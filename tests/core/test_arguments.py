@@ -9,7 +9,7 @@ import pytest
 
 import adjoint
 from adjoint import Tensor
-from adjoint.core.operations.arguments import INTERNAL, checked, explanation
+from adjoint.core.operations.arguments import INTERNAL, blame_arguments, explanation
 from adjoint.functions import binding
 from adjoint.functions.composite import COMPOSITES
 
@@ -150,7 +150,7 @@ def test_errors_for_which_no_argument_is_to_blame_stay_what_they_are():
 
     for key in "ac":
         with pytest.raises((KeyError, AttributeError)):
-            checked(broken)(x, key=key)
+            blame_arguments(broken)(x, key=key)
 
 
 WRONG = (3, "a", None, [], ["a"], (1, None), {}, object(), adjoint.float64, int, 2**70, 1j, numpy.array("x"), slice(1))

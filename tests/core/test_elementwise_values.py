@@ -69,7 +69,7 @@ def random_arguments(name: str, kind: str, n: int) -> tuple[dict[str, Any], Any]
     return arrays, rng.normal(size=n).astype(kind)
 
 
-def computed(name: str, arrays: dict[str, Any], cotangent: Any) -> list[Any]:
+def compute(name: str, arrays: dict[str, Any], cotangent: Any) -> list[Any]:
     """The results of an operation and the gradients of its inputs."""
     rule = TABLE[name]
     tensors = {each: adjoint.from_numpy(array) for each, array in arrays.items()}
@@ -105,12 +105,12 @@ def part(values: dict[str, Any], where: Any) -> dict[str, Any]:
 def test_sizes_and_places(name: str, kind: str) -> None:
     arrays, cotangent = random_arguments(name, kind, sizes(name)[-1] + 3)
     threads.set_num_threads(1)
-    expected = computed(name, arrays, cotangent)
+    expected = compute(name, arrays, cotangent)
     for i, n in enumerate(sizes(name)):
         where = slice(i % 4, i % 4 + n)
-        compare(computed(name, part(arrays, where), cotangent[where]), expected, where, f"{n} elements")
+        compare(compute(name, part(arrays, where), cotangent[where]), expected, where, f"{n} elements")
     for i in range(8):
-        compare(computed(name, part(arrays, i), np.asarray(cotangent[i])), expected, i, "no axes")
+        compare(compute(name, part(arrays, i), np.asarray(cotangent[i])), expected, i, "no axes")
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -119,16 +119,16 @@ def test_strides(name: str, kind: str) -> None:
     if not vector_ufuncs.compiled and name not in ("add", "mul", "sigmoid", "silu", "gelu", "special_ndtr"):
         pytest.skip("NumPy's own ufuncs take another way for negative strides")
     arrays, cotangent = random_arguments(name, kind, sizes(name)[-1] + 3)
-    expected = computed(name, arrays, cotangent)
+    expected = compute(name, arrays, cotangent)
     for n in (9, 300, sizes(name)[-1]):
         for where in (slice(0, n, 2), slice(n - 1, None, -1), slice(n - 1, None, -3)):
-            compare(computed(name, part(arrays, where), cotangent[where]), expected, where, f"{where}")
+            compare(compute(name, part(arrays, where), cotangent[where]), expected, where, f"{where}")
         turned = {each: array[: n // 3 * 3].reshape(3, -1).T for each, array in arrays.items()}
-        actual = computed(name, turned, cotangent[: n // 3 * 3].reshape(3, -1).T)
+        actual = compute(name, turned, cotangent[: n // 3 * 3].reshape(3, -1).T)
         actual = [None if array is None else array.T.reshape(-1) for array in actual]
         compare(actual, expected, slice(n // 3 * 3), f"{n} elements, transposed")
         odd = {each: unaligned(array[:n]) for each, array in arrays.items()}
-        compare(computed(name, odd, cotangent[:n]), expected, slice(n), f"{n} elements, not aligned")
+        compare(compute(name, odd, cotangent[:n]), expected, slice(n), f"{n} elements, not aligned")
 
 
 def unaligned(array: Any) -> Any:
@@ -141,13 +141,13 @@ def unaligned(array: Any) -> Any:
 @pytest.mark.parametrize("name", NAMES)
 def test_neighbours(name: str, kind: str) -> None:
     arrays, cotangent = random_arguments(name, kind, sizes(name)[-1] + 3)
-    expected = computed(name, arrays, cotangent)
+    expected = compute(name, arrays, cotangent)
     for n in (9, 300, sizes(name)[-1]):
         for neighbour in (np.nan, np.inf, -np.inf, 1e30, 0.0):
             mixed = {each: array[:n].copy() for each, array in arrays.items()}
             for array in mixed.values():
                 array[1::2] = neighbour
-            actual = computed(name, mixed, cotangent[:n])
+            actual = compute(name, mixed, cotangent[:n])
             actual = [None if array is None else array[::2] for array in actual]
             compare(actual, expected, slice(0, n, 2), f"{n} elements beside {neighbour}")
 
@@ -162,9 +162,9 @@ def test_threads(name: str, kind: str) -> None:
     arrays = {each: np.resize(array, n) for each, array in small.items()}
     cotangent = np.resize(cotangent, n)
     threads.set_num_threads(1)
-    expected = computed(name, arrays, cotangent)
+    expected = compute(name, arrays, cotangent)
     threads.set_num_threads(2)
-    compare(computed(name, arrays, cotangent), expected, slice(None), "two threads")
+    compare(compute(name, arrays, cotangent), expected, slice(None), "two threads")
 
 
 @settings(max_examples=50, deadline=None)
@@ -177,8 +177,8 @@ def test_any_part(name: str, kind: str, start: int, n: int, step: int) -> None:
         step = -step
     arrays, cotangent = random_arguments(name, kind, sizes(name)[-1] + 3)
     where = slice(start, start + min(n, sizes(name)[-1]))
-    expected = computed(name, part(arrays, where), cotangent[where])
-    result = computed(name, {each: array[where][::step] for each, array in arrays.items()}, cotangent[where][::step])
+    expected = compute(name, part(arrays, where), cotangent[where])
+    result = compute(name, {each: array[where][::step] for each, array in arrays.items()}, cotangent[where][::step])
     compare(result, expected, slice(None, None, step), f"{start}, {n}, {step}")
 
 

@@ -377,15 +377,15 @@ def test_nodes_run_latest_first():
     x = scalar(2.0)
     order = []
 
-    def noted(tensor, name):
+    def note(tensor, name):
         tensor.grad_fn.register_prehook(lambda received: order.append(name))
         return tensor
 
-    a = noted(x * 1, "a")
-    b = noted(x * 2, "b")
-    c = noted(a * 3, "c")
-    d = noted(b * 4, "d")
-    noted(d + c, "end").backward()
+    a = note(x * 1, "a")
+    b = note(x * 2, "b")
+    c = note(a * 3, "c")
+    d = note(b * 4, "d")
+    note(d + c, "end").backward()
     assert order == ["end", "d", "c", "b", "a"]
 
 

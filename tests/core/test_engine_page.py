@@ -144,13 +144,13 @@ CHAIN = [
 def test_jvp_of_chains(chain):
     start, tangent = np.linspace(-0.5, 0.6, 6).reshape(2, 3), np.linspace(1.0, -0.5, 6).reshape(2, 3)
 
-    def composed(side):
+    def compose(side):
         return lambda x: functools.reduce(lambda value, pair: pair[side](value), chain, x)
 
     # nested exponentials overflow
     with np.errstate(all="ignore"):
-        value, result = PAGE.jvp(composed(1), PAGE.Tensor(start), PAGE.Tensor(tangent))
-        real, expected = adjoint.func.jvp(composed(0), (adjoint.tensor(start),), (adjoint.tensor(tangent),))
+        value, result = PAGE.jvp(compose(1), PAGE.Tensor(start), PAGE.Tensor(tangent))
+        real, expected = adjoint.func.jvp(compose(0), (adjoint.tensor(start),), (adjoint.tensor(tangent),))
     np.testing.assert_allclose(value.array, real.numpy(), rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(result.array, expected.numpy(), rtol=1e-9, atol=1e-12)
 

@@ -965,7 +965,7 @@ def overlapping_views_functional(y, x):
     return rows(y[0] * y[1], y[2] * y[:, 0].sum())
 
 
-def assigned(y, x):
+def assign(y, x):
     y[1] = x[0] * x[2]
     return y * y
 
@@ -1015,7 +1015,7 @@ def assigned_at_a_mask_functional(y, x):
     return adjoint.where(x > 0.5, x.sum(), y)
 
 
-def augmented(y, x):
+def augment(y, x):
     y[0] += x[1] * x[2]
     y[1] *= x[0]
     return y
@@ -1025,7 +1025,7 @@ def augmented_functional(y, x):
     return rows(y[0] + x[1] * x[2], y[1] * x[0], y[2])
 
 
-def flattened(y, x):
+def flatten(y, x):
     y.reshape(-1)[3:6].tanh_()
     return y
 
@@ -1095,7 +1095,7 @@ def multiplied_by_itself_functional(y, x):
     return rows(y[0], y[1], y[2] ** 2)
 
 
-def zeroed(y, x):
+def zero(y, x):
     y[0].zero_()
     y[:, 1].fill_(2.0)
     return y * x

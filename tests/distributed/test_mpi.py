@@ -95,13 +95,13 @@ def test_refused(parameters, options, kind, text) -> None:
 
 def test_arrays_that_mpi_cannot_send_are_refused() -> None:
     with pytest.raises(TypeError, match="parameter 0 must be over a NumPy array, which MPI can send, but is over "):
-        adjoint.vmap(lambda x: mpi.checked([x]) and x)(adjoint.ones(2, 3))
+        adjoint.vmap(lambda x: mpi.check([x]) and x)(adjoint.ones(2, 3))
 
 
 def test_buckets_hold_one_dtype_and_so_many_bytes_the_last_parameters_first() -> None:
     sizes = [(10, adjoint.float64), (1, adjoint.float32), (2, adjoint.float32), (30, adjoint.float32)]
     parameters = [adjoint.ones(n, dtype=dtype, requires_grad=True) for n, dtype in sizes]
-    results = [[number for number, _ in bucket] for bucket in mpi.divided(parameters, 100)]
+    results = [[number for number, _ in bucket] for bucket in mpi.divide(parameters, 100)]
     assert results == [[3], [2, 1], [0]]
 
 

@@ -91,7 +91,7 @@ QUANTITIES = {
 @pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
 @pytest.mark.parametrize("name", EVERY)
 def test_results_stay_on_the_device(name):
-    with stand_in_cupy.installed():
+    with stand_in_cupy.install():
         distribution = on_device(EVERY[name])
         samples = distribution.sample((3,))
         assert samples.is_cuda

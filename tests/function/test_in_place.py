@@ -26,12 +26,12 @@ IDENTITY = make(lambda ctx, x: x, lambda ctx, g: g * 5)
 COLUMN = make(lambda ctx, x: x.view(2, 1), lambda ctx, g: g.view(2) * 5)
 
 
-def doubled(ctx, x, *others):
+def double(ctx, x, *others):
     ctx.mark_dirty(x)
     return x.mul_(2)
 
 
-DOUBLE = make(doubled, lambda ctx, g: g * 2)
+DOUBLE = make(double, lambda ctx, g: g * 2)
 
 
 # returned inputs and views --------------------------------------------------------------------------------------------
@@ -199,7 +199,7 @@ def test_forbidden_modifications():
         view = y.view(2)
     with pytest.raises(RuntimeError, match="A view was created in no_grad mode"):
         DOUBLE.apply(view)
-    not_returned = make(lambda ctx, x: (doubled(ctx, x), x.clone())[1])
+    not_returned = make(lambda ctx, x: (double(ctx, x), x.clone())[1])
     with pytest.raises(RuntimeError, match="Some elements marked as dirty during the forward method were not returned"):
         not_returned.apply(x * 1)
 

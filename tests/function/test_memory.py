@@ -75,7 +75,7 @@ def forward_mode(x):
         return [y, forward_ad.unpack_dual(y).tangent]
 
 
-def hooked(x):
+def hook(x):
     with adjoint.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t):
         return [Exp.apply(x)]
 
@@ -87,7 +87,7 @@ CASES = {
     "view in place": view,
     "twice differentiated": differentiated,
     "forward mode": forward_mode,
-    "hooks on saved tensors": hooked,
+    "hooks on saved tensors": hook,
     "custom": lambda x: [custom(lambda x: (x.exp(), x), vjp=lambda g, x, y: g[0] * y[0] + g[1])(x)[0]],
 }
 

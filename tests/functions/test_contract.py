@@ -21,7 +21,7 @@ def draw(shape: Sequence[int], dtype: str = "float64") -> np.ndarray:
     return np.asarray(values, dtype)
 
 
-def weighted(result: Any) -> Any:
+def weighted_sum(result: Any) -> Any:
     """A real number that depends on every part of the result, with fixed weights."""
     rng = np.random.default_rng(3)
     weights = rng.standard_normal(tuple(result.shape)) + 0.5
@@ -38,7 +38,7 @@ def check_gradients(f: Callable[..., Any], *values: np.ndarray, tolerance: float
         inputs = [
             adjoint.from_numpy(np.asarray(v + at * d)).requires_grad_() for v, d in zip(values, directions, strict=True)
         ]
-        value = weighted(f(*inputs))
+        value = weighted_sum(f(*inputs))
         if not second:
             return float(value.item())
         grads = adjoint.autograd.grad(value, inputs)
@@ -48,7 +48,7 @@ def check_gradients(f: Callable[..., Any], *values: np.ndarray, tolerance: float
         return float(sum(np.real(np.vdot(d, g)) for d, g in zip(directions, grads, strict=True)))
 
     inputs = [adjoint.from_numpy(v.copy()).requires_grad_() for v in values]
-    grads = adjoint.autograd.grad(weighted(f(*inputs)), inputs, create_graph=True)
+    grads = adjoint.autograd.grad(weighted_sum(f(*inputs)), inputs, create_graph=True)
     for v, g in zip(values, grads, strict=True):
         assert g.shape == v.shape
         assert g.numpy(force=True).dtype == v.dtype

@@ -17,7 +17,7 @@ W, B = RNG.standard_normal(6), RNG.standard_normal(6)
 PLACE = (slice(None), None, None)
 
 
-def standardized(x: np.ndarray, axes: tuple[int, ...], eps: float = 1e-5) -> np.ndarray:
+def standardize(x: np.ndarray, axes: tuple[int, ...], eps: float = 1e-5) -> np.ndarray:
     return (x - x.mean(axes, keepdims=True)) / np.sqrt(x.var(axes, keepdims=True) + eps)
 
 
@@ -32,14 +32,14 @@ def tensors(*arrays: np.ndarray) -> list[Any]:
 def test_values() -> None:
     x, w, b = tensors(X, W, B)
     scale, shift = W[PLACE], B[PLACE]
-    close(F.batch_norm(x, None, None, w, b, training=True), standardized(X, (0, 2, 3)) * scale + shift)
-    close(F.instance_norm(x, weight=w, bias=b, eps=0.1), standardized(X, (2, 3), 0.1) * scale + shift)
-    groups = standardized(X.reshape(4, 2, 18), (2,)).reshape(X.shape)
+    close(F.batch_norm(x, None, None, w, b, training=True), standardize(X, (0, 2, 3)) * scale + shift)
+    close(F.instance_norm(x, weight=w, bias=b, eps=0.1), standardize(X, (2, 3), 0.1) * scale + shift)
+    groups = standardize(X.reshape(4, 2, 18), (2,)).reshape(X.shape)
     close(F.group_norm(x, 2, w, b), groups * scale + shift)
     close(F.group_norm(x, 2), groups)
     v, c = RNG.standard_normal((2, 3, 2))
-    close(F.layer_norm(x, (3, 2), *tensors(v, c)), standardized(X, (2, 3)) * v + c)
-    close(F.layer_norm(x, [2], eps=0.1), standardized(X, (3,), 0.1))
+    close(F.layer_norm(x, (3, 2), *tensors(v, c)), standardize(X, (2, 3)) * v + c)
+    close(F.layer_norm(x, [2], eps=0.1), standardize(X, (3,), 0.1))
     root = np.sqrt((X * X).mean((2, 3), keepdims=True) + 1e-3)
     close(F.rms_norm(x, (3, 2), adjoint.tensor(v), eps=1e-3), X / root * v)
 
@@ -82,7 +82,7 @@ def test_gradients_of_weight_and_bias() -> None:
     x, w, b = adjoint.tensor(X), adjoint.tensor(W, requires_grad=True), adjoint.tensor(B, requires_grad=True)
     g = RNG.standard_normal(X.shape)
     F.batch_norm(x, None, None, w, b, training=True).backward(adjoint.tensor(g))
-    close(w.grad, (g * standardized(X, (0, 2, 3))).sum((0, 2, 3)))
+    close(w.grad, (g * standardize(X, (0, 2, 3))).sum((0, 2, 3)))
     close(b.grad, g.sum((0, 2, 3)))
     bias = adjoint.zeros(2, dtype=adjoint.float64, requires_grad=True)
     F.layer_norm(x, (2,), None, bias).backward(adjoint.tensor(g))
@@ -92,7 +92,7 @@ def test_gradients_of_weight_and_bias() -> None:
 def test_large_mean() -> None:
     """The variance uses differences from the mean, since a difference of squares would lose digits."""
     x = adjoint.tensor(RNG.standard_normal((2, 1000)) + 3000, dtype=adjoint.float32)
-    expected = standardized(x.numpy().astype(np.float64), (1,))
+    expected = standardize(x.numpy().astype(np.float64), (1,))
     np.testing.assert_allclose(F.layer_norm(x, (1000,)).numpy(), expected, atol=2e-3)
 
 
@@ -131,7 +131,7 @@ def test_gradients_where_half_precision_cannot_hold_the_variance(kind: Any) -> N
 def test_per_sample_under_vmap() -> None:
     x, w = adjoint.tensor(RNG.standard_normal((3, 4, 6))), adjoint.tensor(RNG.standard_normal((3, 6)))
     result = adjoint.func.vmap(lambda x, w: F.layer_norm(x, (6,), w))(x, w)
-    close(result, standardized(x.numpy(), (2,)) * w.numpy()[:, None])
+    close(result, standardize(x.numpy(), (2,)) * w.numpy()[:, None])
     shared = adjoint.func.vmap(lambda x: F.group_norm(x, 2, w[0]))(x[:, :, :, None].movedim(1, 2).movedim(2, 1))
     assert shared.shape == (3, 4, 6, 1)
 

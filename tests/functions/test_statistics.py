@@ -33,13 +33,13 @@ def check_derivatives(f: Any, *values: np.ndarray) -> None:
     np.testing.assert_allclose(t.numpy(), ((f(*points[0]) - f(*points[1])) / (2 * step)).numpy(), rtol=1e-5, atol=1e-5)
     g = wrap(draw(*y.shape, dtype=str(y.numpy().dtype)))
 
-    def pulled(*arguments: Any) -> Any:
+    def pull(*arguments: Any) -> Any:
         return adjoint.func.vjp(f, *arguments)[1](g)
 
-    along = sum(np.vdot(a.numpy(), d).real for a, d in zip(pulled(*primals), directions, strict=True))
+    along = sum(np.vdot(a.numpy(), d).real for a, d in zip(pull(*primals), directions, strict=True))
     assert along == pytest.approx(np.vdot(g.numpy(), t.numpy()).real)
-    _, seconds = adjoint.func.jvp(pulled, primals, tangents)
-    for second, above, below in zip(seconds, pulled(*points[0]), pulled(*points[1]), strict=True):
+    _, seconds = adjoint.func.jvp(pull, primals, tangents)
+    for second, above, below in zip(seconds, pull(*points[0]), pull(*points[1]), strict=True):
         np.testing.assert_allclose(second.numpy(), ((above - below) / (2 * step)).numpy(), rtol=1e-4, atol=1e-4)
 
 

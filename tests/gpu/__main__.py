@@ -51,7 +51,7 @@ def run(name: str) -> dict[str, Any]:
 
 def work(file: Any, is_dry: bool) -> None:
     """Run the pieces whose names come from the standard input."""
-    with stand_in_cupy.installed() if is_dry else nullcontext():
+    with stand_in_cupy.install() if is_dry else nullcontext():
         pieces.do_pieces(file, pieces.names_from_input(), run)
 
 

@@ -40,12 +40,12 @@ def agree(result: Any, text: str) -> bool:
 def test_row(expression: str, on_arrays: str, on_tensors: str) -> None:
     notes: list[Any] = []
 
-    def differentiated(x: Any) -> Any:
+    def differentiate(x: Any) -> Any:
         notes.append(message_of(expression, x, x.reshape(2, 2)))
         return x.sum()
 
-    adjoint.grad(differentiated)(X)
-    adjoint.grad(differentiated)(adjoint.from_numpy(X))
+    adjoint.grad(differentiate)(X)
+    adjoint.grad(differentiate)(adjoint.from_numpy(X))
     assert agree(notes[0], on_arrays), f"arrays: {notes[0]}"
     assert agree(notes[1], on_tensors), f"tensors: {notes[1]}"
 

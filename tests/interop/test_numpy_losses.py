@@ -26,7 +26,7 @@ import pytest
 import adjoint
 from adjoint.core.operations.dependence import LostDerivativeError
 from adjoint.interop.reasons import REASONS
-from support.array_checks import check, weighted
+from support.array_checks import check, weighted_sum
 from support.numpy_checks import NOT_OVERRIDABLE
 
 Function = Callable[..., Any]
@@ -225,14 +225,14 @@ TEXT: dict[str, Function] = {
 def test_a_lost_derivative_names_the_line_and_the_remedy(name: str) -> None:
     remedy = r"Compute with functions that keep it \(numpy\.sin\(x\).*adjoint\.numpy\.detach\(x\)"
     with pytest.raises(LostDerivativeError, match=rf'would be lost at File ".*test_numpy_losses\.py".*{remedy}'):
-        adjoint.grad(lambda x: weighted(LOST[name](x)) + np.sum(x))(X)
+        adjoint.grad(lambda x: weighted_sum(LOST[name](x)) + np.sum(x))(X)
 
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_raises_another_error(name: str) -> None:
     function, error, _ = REFUSED[name]
     with pytest.raises(error):
-        adjoint.grad(lambda x: weighted(function(x)) + np.sum(x))(X)
+        adjoint.grad(lambda x: weighted_sum(function(x)) + np.sum(x))(X)
 
 
 @pytest.mark.parametrize("name", sorted(KEPT.keys() - NOT_OVERRIDABLE))
@@ -254,4 +254,4 @@ def test_functions_without_a_derivative_raise(name: str) -> None:
         assert function(adjoint.numpy.Array(X)) == function(X)
         return
     with pytest.raises((LostDerivativeError, TypeError)):
-        adjoint.grad(lambda x: weighted(function(x, x)) + np.sum(x))(X)
+        adjoint.grad(lambda x: weighted_sum(function(x, x)) + np.sum(x))(X)

@@ -242,7 +242,7 @@ def test_orthogonal(kind, shape, use_trivialization):
 @pytest.mark.parametrize("shape", [(3, 3), (5, 3), (3, 5)])
 @pytest.mark.parametrize("use_trivialization", [False, True])
 def test_orthogonal_on_a_device(kind, shape, use_trivialization):
-    with stand_in_cupy.installed():
+    with stand_in_cupy.install():
         model = nn.Linear(shape[1], shape[0]).cuda()
         parametrizations.orthogonal(model, orthogonal_map=kind, use_trivialization=use_trivialization)
         assert all(tensor.is_cuda for tensor in (model.weight, *model.parameters(), *model.buffers()))

@@ -27,7 +27,7 @@ CASES = [
 ]
 
 
-def stepped(optimizer: Any, options: Any, dtype: Any, layout: str) -> list[np.ndarray[Any, Any]]:
+def step(optimizer: Any, options: Any, dtype: Any, layout: str) -> list[np.ndarray[Any, Any]]:
     """Parameters and state after three steps."""
     rng = np.random.default_rng(0)
 
@@ -54,18 +54,18 @@ def test_to_the_last_bit(monkeypatch: pytest.MonkeyPatch, optimizer: Any, option
     results, run = [], vectors.run_updates
     with monkeypatch.context() as patch:
         patch.setattr(base.vectors, "run_updates", lambda *a: results.append(run(*a)) or results[-1])
-        states_in_c = stepped(optimizer, options, dtype, "C")
+        states_in_c = step(optimizer, options, dtype, "C")
     assert results and all(results)
     with monkeypatch.context() as patch:
         patch.setattr(base.vectors, "run_updates", lambda *_: False)
-        expected = stepped(optimizer, options, dtype, "C")
+        expected = step(optimizer, options, dtype, "C")
     for one, other in zip(states_in_c, expected, strict=True):
         np.testing.assert_array_equal(one, other)
 
 
 def test_other_arrays_go_through_the_formula() -> None:
     for options in ({"lr": 0.1}, {"lr": 0.1, "momentum": 0.9}):
-        turned, straight = (stepped(SGD, options, np.float64, layout) for layout in "FC")
+        turned, straight = (step(SGD, options, np.float64, layout) for layout in "FC")
         for one, other in zip(turned, straight, strict=True):
             np.testing.assert_array_equal(one, other)
     numbers = (0.1, 0.0, 1.0)

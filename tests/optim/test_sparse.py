@@ -14,7 +14,7 @@ def loss(w: Tensor, rows: list[int], is_sparse: bool = True) -> Tensor:
     return (adjoint.nn.functional.embedding(adjoint.tensor(rows), w, sparse=is_sparse) - 1).square().sum()
 
 
-def trained(optimizer: type, is_sparse: bool, n: int = 4, **options: Any) -> Tensor:
+def train(optimizer: type, is_sparse: bool, n: int = 4, **options: Any) -> Tensor:
     w = adjoint.zeros(6, 2, requires_grad=True)
     instance = optimizer([w], **options)
     for _ in range(n):
@@ -40,7 +40,7 @@ def trained(optimizer: type, is_sparse: bool, n: int = 4, **options: Any) -> Ten
     ],
 )
 def test_steps_are_those_with_dense_gradients(optimizer: type, options: dict[str, Any]) -> None:
-    actual, expected = trained(optimizer, True, **options), trained(optimizer, False, **options)
+    actual, expected = train(optimizer, True, **options), train(optimizer, False, **options)
     assert adjoint.allclose(actual, expected, rtol=1e-6)
     assert actual[0].tolist() == [0, 0]
 
@@ -56,7 +56,7 @@ def test_sparse_adam() -> None:
     expected = adjoint.tensor([0.0, -0.12821, -0.04643, 0.0, 0.0, -0.05985])
     assert adjoint.allclose(w.detach()[:6, 0], expected, atol=1e-5)
     assert sorted(adam.state[w]) == ["exp_avg", "exp_avg_sq", "step"]
-    same = trained(optim.SparseAdam, True, lr=0.1)[1:2]
+    same = train(optim.SparseAdam, True, lr=0.1)[1:2]
     whole = adjoint.zeros(1, 2, requires_grad=True)
     other = optim.Adam([whole], lr=0.1)
     for _ in range(4):

@@ -153,7 +153,7 @@ def test_literals(number: float, dtype: str) -> None:
 def cupy() -> Iterator[Any]:
     if cuda_is_available():
         pytest.skip("there is a device: make test-gpu")
-    with stand_in_cupy.installed() as module:
+    with stand_in_cupy.install() as module:
         stand_in_cupy.KERNELS.clear()
         yield module
 

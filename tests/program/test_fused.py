@@ -45,7 +45,7 @@ def bent(x: Any, y: Any) -> Any:
     return np.tanh(t), t / (1 + x * x)
 
 
-def normalized(x: Any, y: Any) -> Any:
+def normalize(x: Any, y: Any) -> Any:
     shifted = x - np.add.reduce(x, axis=-1, keepdims=True) / x.shape[-1]
     return shifted * y, np.add.reduce(shifted * shifted, axis=-1)
 
@@ -59,7 +59,7 @@ def total(x: Any, y: Any) -> Any:
     return np.add.reduce(x * y, axis=None) / x.size
 
 
-FUNCTIONS = [bent, normalized, soft, total]
+FUNCTIONS = [bent, normalize, soft, total]
 
 
 def compare(function: Callable[..., Any], *arguments: Any, exactly: bool = True) -> bool:
@@ -210,17 +210,17 @@ def test_numbers_of_a_ufunc_share_a_program() -> None:
 
 
 def test_programs_and_schedules_are_bounded() -> None:
-    def shifted(x: Any, k: Any) -> Any:
+    def shift(x: Any, k: Any) -> Any:
         return x * k + 1
 
-    def centred(x: Any) -> Any:
+    def centre(x: Any) -> Any:
         return x - np.add.reduce(x, axis=-1, keepdims=True) / x.shape[-1]
 
-    by_number, by_shape = Fused(shifted), Fused(centred)
+    by_number, by_shape = Fused(shift), Fused(centre)
     for k in range(100):
         x = np.ones((9, 1000 + k))
-        np.testing.assert_array_equal(by_number.call([x, k], False), shifted(x, k))
-        np.testing.assert_allclose(by_shape.call([x], False), centred(x), atol=1e-12)
+        np.testing.assert_array_equal(by_number.call([x, k], False), shift(x, k))
+        np.testing.assert_allclose(by_shape.call([x], False), centre(x), atol=1e-12)
     for program in (by_number, by_shape):
         assert 1 < len(program.programs) <= fused.MAX_PROGRAMS
 
@@ -270,11 +270,11 @@ def test_derivatives_with_and_without(name: str, dtype: Any) -> None:
 def test_the_function_itself_is_called_while_programs_are_off(shape: tuple[int, ...]) -> None:
     calls = []
 
-    def counted(x: Any, y: Any) -> Any:
+    def count(x: Any, y: Any) -> Any:
         calls.append(type(x))
         return (x + y) * x
 
-    program, arrays = Fused(counted), [np.ones(shape), np.ones(shape)]
+    program, arrays = Fused(count), [np.ones(shape), np.ones(shape)]
     program.attempt(arrays, False)
     calls.clear()
     program.call(arrays, False)
@@ -284,15 +284,15 @@ def test_the_function_itself_is_called_while_programs_are_off(shape: tuple[int, 
     assert calls == [np.ndarray]
 
 
-def averaged(x: Any) -> Any:
+def average(x: Any) -> Any:
     return x - np.add.reduce(x, axis=(-1, -2), keepdims=True) / 1200
 
 
 @pytest.mark.parametrize(
     ("function", "shapes", "dense", "split"),
     [
-        (averaged, [(5, 40, 30)], True, 1),
-        (averaged, [(5, 40, 30)], False, 1),
+        (average, [(5, 40, 30)], True, 1),
+        (average, [(5, 40, 30)], False, 1),
         (soft, [(40, 300), (40, 300)], True, 1),
         (total, [(40, 300), (40, 300)], True, 0),
         (bent, [(40, 300), (40, 300)], True, 0),
@@ -319,7 +319,7 @@ def test_rows_begin_where_axes_are_reduced_or_have_gaps(
     [
         (bent, [(3, 40, 300), (3, 1, 300)], True),
         (bent, [(3, 40, 300), (3, 1, 300)], False),
-        (normalized, [(3, 40, 300), (3, 1, 300)], True),
+        (normalize, [(3, 40, 300), (3, 1, 300)], True),
     ],
 )
 def test_operands_of_some_rows_have_no_schedule(function: Any, shapes: list[tuple[int, ...]], dense: bool) -> None:
@@ -378,7 +378,7 @@ def test_small_values_are_chosen_before_the_tiles(shape: tuple[int, ...]) -> Non
     assert compare(select, rng.random((ROWS, COLUMNS)), np.asarray(rng.random(shape)))
 
 
-@pytest.mark.parametrize("function", [soft, normalized])
+@pytest.mark.parametrize("function", [soft, normalize])
 def test_rows_of_one_element(function: Any) -> None:
     compare(function, rng.normal(size=(1 << 15, 1)), rng.normal(size=(1 << 15, 1)))
 
@@ -412,11 +412,11 @@ def test_forms_fit_into_the_machine_up_to_its_limits(n_inputs: int, n_steps: int
 @pytest.mark.parametrize("n_steps", [MOST_STEPS - 1, MOST_STEPS, MOST_STEPS + 1])
 @pytest.mark.parametrize("shape", [(3,), (ROWS, COLUMNS)])
 def test_values_of_programs_as_long_as_the_machine_takes(n_steps: int, shape: tuple[int, ...]) -> None:
-    def summed(x: Any) -> Any:
+    def add_up(x: Any) -> Any:
         t = x
         for _ in range(n_steps):
             t = t + x
         return t
 
-    assert len(form_of(summed, np.ones(shape)).steps) == n_steps
-    compare(summed, rng.normal(size=shape))
+    assert len(form_of(add_up, np.ones(shape)).steps) == n_steps
+    compare(add_up, rng.normal(size=shape))

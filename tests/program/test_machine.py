@@ -152,13 +152,13 @@ def test_what_is_one_number_is_computed_once(shape: tuple[int, ...], kind: str) 
 
 @pytest.mark.parametrize("kind", ["f4", "f8"])
 def test_two_bounds_are_one_step(kind: str) -> None:
-    def bounded(x: Any) -> Any:
+    def clamp(x: Any) -> Any:
         return np.minimum(0.5, np.maximum(0.0, x))
 
     x = rng.normal(size=5000).astype(kind)
     x[:3] = np.nan, -0.0, np.inf
-    fused = Fused(bounded, ())
-    result, expected = fused.call([x], False), bounded(x)
+    fused = Fused(clamp, ())
+    result, expected = fused.call([x], False), clamp(x)
     np.testing.assert_array_equal(result, expected)
     np.testing.assert_array_equal(np.signbit(result), np.signbit(expected))
     (program,) = fused.programs.values()

@@ -228,7 +228,7 @@ def check_jvp(problem: Problem, rng: np.random.Generator) -> None:
     directions = directions_at(problem, rng)
     tangents = problem.tangents(directions)
     if derive.without_jvp(problem.rule, tangents):
-        result = transposed(problem, directions)
+        result = transpose(problem, directions)
     else:
         result = derive.jvp(problem.rule, NUMPY, tangents, problem.values, problem.packed(problem.outputs()))
     compare_tangents(problem, result, directions, rng)
@@ -268,10 +268,10 @@ def check_taylor(problem: Problem, rng: np.random.Generator) -> None:
 def check_transposed(problem: Problem, rng: np.random.Generator) -> None:
     """The jvp that is derived from the vjp agrees with central differences, too."""
     directions = directions_at(problem, rng)
-    compare_tangents(problem, transposed(problem, directions), directions, rng)
+    compare_tangents(problem, transpose(problem, directions), directions, rng)
 
 
-def transposed(problem: Problem, directions: dict[Place, np.ndarray]) -> Any:
+def transpose(problem: Problem, directions: dict[Place, np.ndarray]) -> Any:
     values = problem.tensors(requires_grad=False)
     y = derive.call(problem.rule, tensor_ops, values)
     tangents = problem.tangents({p: new_tensor(v) for p, v in directions.items()})
@@ -393,12 +393,12 @@ def check_second(problem: Problem, rng: np.random.Generator) -> None:
     directions = directions_at(problem, rng)
     turns = [noise_like(u, rng) if flag else u * 0 for u, flag in zip(cotangents, flags, strict=True)]
 
-    def weighted(step: float) -> float:
+    def weighted_sum(step: float) -> float:
         turned = [u + step * v for u, v in zip(cotangents, turns, strict=True)]
         ahead = problem.displace(directions, step).pulled(turned)
         return inner(weights.values(), ahead.values())
 
-    expected = (weighted(STEP) - weighted(-STEP)) / (2 * STEP)
+    expected = (weighted_sum(STEP) - weighted_sum(-STEP)) / (2 * STEP)
     values = problem.tensors(requires_grad=True)
     drivers = [tensor(u, flag) for u, flag in zip(cotangents, flags, strict=True)]
     _, firsts = recorded_from(problem, values, drivers, create_graph=True)
@@ -470,7 +470,7 @@ def check_batch(problem: Problem, rng: np.random.Generator) -> None:
         values, in_dims = dict(problem.values), {}
         for name in subset:
             columns = [member[name] for member in members]
-            values[name], in_dims[name] = stacked(columns, last)
+            values[name], in_dims[name] = stack(columns, last)
         result, out_dim = derive.batch(rule, NUMPY, values, in_dims)
         if out_dim is None:
             assert all(derive.call(rule, NUMPY, member) == result for member in members)
@@ -534,10 +534,10 @@ def another(array: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return array if array.ndim == 0 or rng.random() < 0.3 else np.flip(array, -1).copy()
 
 
-def stacked(columns: list[Any], last: bool) -> tuple[Any, Any]:
+def stack(columns: list[Any], last: bool) -> tuple[Any, Any]:
     """Members of a batch as one array, with the batch axis. For a sequence: a list of arrays, and a list of axes."""
     if isinstance(columns[0], list):
-        pairs = [stacked(list(column), last) for column in zip(*columns, strict=True)]
+        pairs = [stack(list(column), last) for column in zip(*columns, strict=True)]
         return [a for a, _ in pairs], [d for _, d in pairs]
     axis = columns[0].ndim if last else 0
     return np.stack(columns, axis), axis

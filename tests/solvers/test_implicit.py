@@ -25,7 +25,7 @@ def cubic(x, a):
     return x**3 + 0.1 * x.sum() - a
 
 
-def unrolled(a):
+def unroll(a):
     """The root of `cubic` by several of Newton's steps, which are all recorded."""
     x = adjoint.ones(2, dtype=F64)
     for _ in range(9):
@@ -73,12 +73,12 @@ def symmetric(a):
 ONES = adjoint.ones(2, dtype=F64)
 #: Each solution as a function of a, and the same solution by recorded operations.
 SOLUTIONS = {
-    "root": (lambda a: root(cubic, ONES, a), unrolled),
-    "root, hybr": (lambda a: root(cubic, ONES, a, method="hybr"), unrolled),
-    "root, gmres": (lambda a: root(cubic, ONES, a, linear="gmres"), unrolled),
-    "fixed point": (lambda a: fixed_point(lambda x, a: x - cubic(x, a) / 20, ONES, a), unrolled),
-    "minimum": (lambda a: minimize_stationary(energy, ONES, a), unrolled),
-    "minimum, cg": (lambda a: minimize_stationary(energy, ONES, a, method="newton", linear="cg"), unrolled),
+    "root": (lambda a: root(cubic, ONES, a), unroll),
+    "root, hybr": (lambda a: root(cubic, ONES, a, method="hybr"), unroll),
+    "root, gmres": (lambda a: root(cubic, ONES, a, linear="gmres"), unroll),
+    "fixed point": (lambda a: fixed_point(lambda x, a: x - cubic(x, a) / 20, ONES, a), unroll),
+    "minimum": (lambda a: minimize_stationary(energy, ONES, a), unroll),
+    "minimum, cg": (lambda a: minimize_stationary(energy, ONES, a, method="newton", linear="cg"), unroll),
     "gmres": (lambda a: linear_solve(times, right(a), a), dense),
     "cg": (lambda a: linear_solve(lambda x, m: m.T @ (m @ x), right(a), tridiagonal(a), method="cg"), symmetric),
     "sparse": (lambda a: spsolve(entries(a), PLACES, right(a)), dense),

@@ -96,17 +96,17 @@ def test_each_point_is_evaluated_once():
     assert constant.fun(x) == 3.0 and not constant.hess(x).any() and not constant.hessp(x, x).any()
 
 
-def chained(x):
+def chain(x):
     """Residuals with a Jacobian of two diagonals."""
     return adjoint.cat([10 * (x[1:] - x[:-1] ** 2), 1 - x[:-1]])
 
 
 @pytest.mark.parametrize("jac", ["dense", "sparse", "matrix-free"])
 def test_least_squares(jac):
-    solution = optimize.least_squares(chained, np.full(12, 0.5), jac)
+    solution = optimize.least_squares(chain, np.full(12, 0.5), jac)
     assert solution.x == pytest.approx(1) and solution.cost < 1e-20
     point = np.linspace(0.1, 1, 12)
-    function = VectorFunction(chained, point, (), "f")
+    function = VectorFunction(chain, point, (), "f")
     exact = np.vstack([10 * (np.eye(12, k=1) - 2 * np.diag(point))[:-1], -np.eye(12)[:-1]])
     assert function.jac(point) == pytest.approx(exact)
     assert function.operator(point) @ np.eye(12) == pytest.approx(exact)
@@ -167,9 +167,9 @@ def test_solvers_choose_sparse_derivatives_where_they_pay(monkeypatch):
 def test_least_squares_and_root_choose_sparse_jacobians_where_they_pay():
     n = 120
     for options, is_sparse in (({}, True), ({"method": "lm"}, False), ({"tr_solver": "exact"}, False)):
-        solution = optimize.least_squares(chained, np.full(n, 0.9), **options)
+        solution = optimize.least_squares(chain, np.full(n, 0.9), **options)
         assert solution.x == pytest.approx(1, abs=1e-6) and sparse.issparse(solution.jac) == is_sparse
-    assert not sparse.issparse(optimize.least_squares(chained, np.full(12, 0.9)).jac)
+    assert not sparse.issparse(optimize.least_squares(chain, np.full(12, 0.9)).jac)
     dense = optimize.least_squares(lambda x: x**3 + x.sum() - 2, np.full(n, 0.1))
     assert not sparse.issparse(dense.jac)
     roots = [optimize.root(tridiagonal, np.ones(n), jac=jac).x for jac in ("auto", "dense")]
@@ -240,8 +240,8 @@ def test_solve_ivp_with_trees_events_and_times():
     [
         (lambda: optimize.minimize(lambda x: x, [1.0, 2.0]), r"minimize\(\): expected .* one real number, .* \(2,\)"),
         (lambda: optimize.minimize(rosenbrock, [1.0, 2.0], method="none"), "Unknown solver none"),
-        (lambda: optimize.least_squares(chained, [1.0, 2.0], "exact"), "unknown jac='exact'"),
-        (lambda: optimize.least_squares(chained, [1.0, 2.0, 3.0], jac_sparsity=np.eye(4, 3)), "pattern lacks"),
+        (lambda: optimize.least_squares(chain, [1.0, 2.0], "exact"), "unknown jac='exact'"),
+        (lambda: optimize.least_squares(chain, [1.0, 2.0, 3.0], jac_sparsity=np.eye(4, 3)), "pattern lacks"),
         (lambda: optimize.curve_fit(lambda x, *p: x, [1.0], [1.0]), "p0 is needed"),
     ],
 )

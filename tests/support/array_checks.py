@@ -56,7 +56,7 @@ def weights_of(start: int, shape: tuple[int, ...]) -> Any:
     return np.cos(1.3 * np.arange(start, start + size) + 0.4).reshape(shape)
 
 
-def weighted(result: Any) -> Any:
+def weighted_sum(result: Any) -> Any:
     """A real number that depends on all elements of a result, each with a weight of its own."""
     total: Any = 0.0
     count = 0
@@ -94,14 +94,14 @@ def check(function: Function, *arguments: Any, step: float = STEP, tolerance: fl
 
     def loss(*values: Any) -> Any:
         results.append(function(*values))
-        return weighted(results[-1])
+        return weighted_sum(results[-1])
 
     gradients = adjoint.grad(loss, argnums=tuple(range(len(arguments))))(*arguments)
     assert_same(results[-1], expected)
     nonzero = 0
     for position, gradient in enumerate(gradients):
         assert gradient.dtype == np.asarray(arguments[position]).dtype
-        by_differences = differences(lambda *inputs: weighted(function(*inputs)), list(arguments), position, step)
+        by_differences = differences(lambda *inputs: weighted_sum(function(*inputs)), list(arguments), position, step)
         np.testing.assert_allclose(gradient, by_differences, rtol=tolerance, atol=tolerance)
         nonzero += int(np.count_nonzero(by_differences))
     return nonzero

@@ -810,13 +810,13 @@ simple("error_for_values", raising(lambda x: bool(x.detach()[0, 0] > 0)), MAT, r
 simple(
     "error_after_write", raising(lambda x: bool(x[0, 0] > 0), lambda x: x.mul_(2)), PLAIN, second=False, recordings=8
 )
-simple("error_caught", lambda x: _caught(lambda: x @ x, x * 2), tensor(3, 4))
+simple("error_caught", lambda x: _catch(lambda: x @ x, x * 2), tensor(3, 4))
 simple("error_for_index", lambda x, i: x[i], MAT, values(*[adjoint.tensor([k]) for k in (0, 7, 1)]))
 simple("error_of_kernel", lambda x: adjoint.linalg.cholesky(x[:3, :3]), tensor(3, 3), second=False)
 simple("assertion", lambda x: then(_check(bool((x > -99).all())), x * 2), MAT)
 
 
-def _caught(function: Callable[[], Any], instead: Any) -> Any:
+def _catch(function: Callable[[], Any], instead: Any) -> Any:
     try:
         return function()
     except RuntimeError:

@@ -188,17 +188,17 @@ class Derivatives:
         return self.agrees(directional, self.value)
 
     def second(self) -> bool:
-        def turned(leaves: list[Any]) -> float:
+        def turn(leaves: list[Any]) -> float:
             return inner(self.turn, [array(g) for g in self.gradient(leaves)])
 
         leaves = [a.detach().requires_grad_() for a in self.start]
         firsts = self.gradient(leaves, create_graph=True)
         ends = [(g, cast(t, g)) for g, t in zip(firsts, self.turn, strict=True) if g.requires_grad]
         if not ends:
-            return self.agrees(0.0, turned, 1e-4)
+            return self.agrees(0.0, turn, 1e-4)
         outputs, drivers = zip(*ends, strict=True)
         seconds = adjoint.autograd.grad(outputs, leaves, drivers, materialize_grads=True)
-        return self.agrees(self.along(list(seconds)), turned, 1e-4)
+        return self.agrees(self.along(list(seconds)), turn, 1e-4)
 
 
 def attempt(check: Callable[[], Any]) -> Any:

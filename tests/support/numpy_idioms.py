@@ -521,11 +521,11 @@ lines(
     weighted_mean=lambda x, w: (x * w).sum(axis=1) / w.sum(),
     average=lambda x, w: np.average(x, axis=1, weights=w),
     minmax=lambda x, w: (x - x.min()) / (x.max() - x.min()),
-    scale_in_place=lambda x, w: _scaled(x, w),
+    scale_in_place=lambda x, w: _scale(x, w),
 )  # fmt: skip
 
 
-def _scaled(x, w):
+def _scale(x, w):
     x = x.copy()
     x *= w
     x -= x.mean(axis=0)
@@ -636,7 +636,7 @@ lines(
     allclose=lambda x: x**2 if np.allclose(x, x * 1.0) else x,
     digitize=lambda x: np.array([1.0, 5.0, 7.0])[np.digitize(x, [0.0, 1.0])] * x,
     putmask=lambda x: _put_mask(x),
-    place=lambda x: _placed(x),
+    place=lambda x: _place(x),
     copyto=lambda x: _copied_to(x),
     errstate=lambda x: _quiet(x),
 )  # fmt: skip
@@ -648,7 +648,7 @@ def _put_mask(x):
     return y
 
 
-def _placed(x):
+def _place(x):
     y = x.copy()
     np.place(y, x > 1, [x[0], 2.0])
     return y
@@ -1125,10 +1125,10 @@ def stack_of_numbers(n, w):
 
 @idiom(N)
 def closure(n):
-    def scaled(x):
+    def scale(x):
         return n * x
 
-    return scaled(scaled(np.array([1.0, 2.0])))
+    return scale(scale(np.array([1.0, 2.0])))
 
 
 @idiom(W)

@@ -88,7 +88,7 @@ def reductions(name: str) -> list[Sample]:
     return samples
 
 
-def masked(f: Any, r: Any) -> Any:
+def sample_masked(f: Any, r: Any) -> Any:
     return f(r(3, 4), axis=0, where=np.array([[True, False, True, True]] * 2 + [[True] * 4]))
 
 
@@ -122,11 +122,11 @@ def _percent(sample: Sample) -> Sample:
 
 #: Samples for each function, by its name below `numpy`.
 SAMPLES: dict[str, list[Sample]] = {
-    **{name: [*reductions(name), masked, initial] for name in ("sum", "prod")},
+    **{name: [*reductions(name), sample_masked, initial] for name in ("sum", "prod")},
     **{name: [lambda f, r: f(r.apart(3, 4)), lambda f, r: f(r.apart(3, 4), axis=1, keepdims=True),
               lambda f, r: f(r.apart(3, 4), initial=0.3), lambda f, r: f(r())]
        for name in ("max", "amax", "min", "amin")},
-    **{name: [*reductions(name), masked] for name in ("all", "any", "mean", "var", "std")},
+    **{name: [*reductions(name), sample_masked] for name in ("all", "any", "mean", "var", "std")},
     "ptp": [lambda f, r: f(r.apart(3, 4)), lambda f, r: f(r.apart(3, 4), 0, keepdims=True)],
     **{name: [lambda f, r: f(r(3, 4)), lambda f, r: f(r(3, 4), 1), lambda f, r: f(r(4), dtype="complex128")]
        for name in ("cumsum", "cumprod")},

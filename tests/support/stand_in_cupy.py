@@ -37,13 +37,13 @@ class ndarray:
         if name not in NAMES["cupy.ndarray"]:
             raise AttributeError(f"'ndarray' object has no attribute {name!r}: CuPy's has none")
         value = getattr(self._host, name)
-        return given_out(value) if not callable(value) else calling(value, NAMES["cupy.ndarray"][name])
+        return give_out(value) if not callable(value) else calling(value, NAMES["cupy.ndarray"][name])
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name == "_host":
             object.__setattr__(self, name, value)
         else:
-            setattr(self._host, name, taken_in(value))
+            setattr(self._host, name, take_in(value))
 
     @property
     def device(self) -> Any:
@@ -100,14 +100,14 @@ class ndarray:
 
     def __getitem__(self, index: Any) -> Any:
         # an element is an array without axes, also a view
-        index = taken_in(index)
+        index = take_in(index)
         whole = (*index, ...) if isinstance(index, tuple) and Ellipsis not in map(id_of, index) else index
         if not isinstance(whole, tuple) and whole is not Ellipsis:
             whole = (whole, ...)
-        return given_out(self._host[whole])
+        return give_out(self._host[whole])
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        self._host[taken_in(index)] = taken_in(value)
+        self._host[take_in(index)] = take_in(value)
 
 
 def id_of(value: Any) -> Any:
@@ -121,13 +121,13 @@ def _operator(name: str) -> Any:
             raise TypeError("Unsupported type <class 'numpy.ndarray'>")
         if not all(isinstance(other, (ndarray, bool, int, float, complex, numpy.generic)) for other in others):
             return NotImplemented
-        result = getattr(self._host, name)(*[taken_in(other) for other in others])
+        result = getattr(self._host, name)(*[take_in(other) for other in others])
         if result is NotImplemented:
             return result
         if name.startswith("__i") and name not in ("__invert__",):
             self._host = result
             return self
-        return given_out(result)
+        return give_out(result)
 
     return operator
 
@@ -142,18 +142,18 @@ for _name in ("eq", "ne", "lt", "le", "gt", "ge", "neg", "pos", "abs", "invert")
 ndarray.__hash__ = None  # type: ignore[assignment]
 
 
-def taken_in(value: Any) -> Any:
+def take_in(value: Any) -> Any:
     """An argument as NumPy takes it. Raises TypeError for a NumPy array, as CuPy does."""
     if isinstance(value, ndarray):
         return value._host
     if isinstance(value, numpy.ndarray):
         raise TypeError("Unsupported type <class 'numpy.ndarray'>")
     if isinstance(value, (tuple, list)) and not hasattr(value, "_fields"):
-        return type(value)([taken_in(item) for item in value])
+        return type(value)([take_in(item) for item in value])
     return value
 
 
-def given_out(value: Any) -> Any:
+def give_out(value: Any) -> Any:
     """A result as CuPy gives it: never a NumPy array, and arrays without axes in place of NumPy's numbers."""
     if isinstance(value, numpy.generic):
         return ndarray(numpy.asarray(value))
@@ -162,7 +162,7 @@ def given_out(value: Any) -> Any:
             value.flags.writeable = True  # CuPy's views are always writable
         return ndarray(value)
     if isinstance(value, (tuple, list)) and any(isinstance(item, (numpy.ndarray, numpy.generic)) for item in value):
-        parts = [given_out(item) for item in value]
+        parts = [give_out(item) for item in value]
         return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
     return value
 
@@ -175,8 +175,8 @@ def calling(function: Any, parameters: list[str] | None = None) -> Any:
         if unknown:
             raise TypeError(f"{function.__name__}() got an unexpected keyword argument {unknown.pop()!r}")
         out = options.get("out")
-        result = function(*taken_in(args), **{name: taken_in(value) for name, value in options.items()})
-        return out if isinstance(out, ndarray) else given_out(result)
+        result = function(*take_in(args), **{name: take_in(value) for name, value in options.items()})
+        return out if isinstance(out, ndarray) else give_out(result)
 
     call.__name__ = getattr(function, "__name__", "call")
     return call
@@ -331,7 +331,7 @@ class ElementwiseKernel:
             raise TypeError(f"Wrong number of arguments for {self.name!r}")
         inputs, outputs = args[: len(self.places)], args[len(self.places) :]
         for position, dtype, value in zip(self.places, self.dtypes, inputs, strict=True):
-            array = taken_in(value)
+            array = take_in(value)
             if isinstance(value, ndarray) and array.dtype != dtype:
                 raise TypeError(f"Type is mismatched. {array.dtype} {dtype}")
             values[position] = array if isinstance(value, ndarray) else numpy.dtype(dtype).type(array)
@@ -399,7 +399,7 @@ def _as_strided(x: ndarray, shape: Any = None, strides: Any = None) -> ndarray:
 
 def _scatter(name: str) -> Any:
     def scatter(target: ndarray, where: Any, values: Any) -> None:
-        getattr(numpy, name).at(target._host, taken_in(where), taken_in(values))
+        getattr(numpy, name).at(target._host, take_in(where), take_in(values))
 
     return scatter
 
@@ -453,7 +453,7 @@ _SCATTERS = {"add": "add", "max": "maximum", "min": "minimum"}
 
 
 @contextlib.contextmanager
-def installed() -> Iterator[types.ModuleType]:
+def install() -> Iterator[types.ModuleType]:
     """A block with the stand-in under CuPy's name. It raises if CuPy itself is imported."""
     from adjoint.arrays import namespace, size
     from adjoint.program import device

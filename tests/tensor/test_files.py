@@ -17,7 +17,7 @@ import adjoint
 from adjoint.tensor.memory import torch_files
 
 
-def stored(value, **options):
+def store(value, **options):
     file = io.BytesIO()
     adjoint.save(value, file, **options)
     file.seek(0)
@@ -38,7 +38,7 @@ def test_everything_comes_back(protocol):
         "named": (adjoint.float32, adjoint.Size([1, 2]), adjoint.device("cpu")),
         "view": adjoint.arange(6.0).reshape(2, 3).T,
     }
-    result = adjoint.load(stored(contents, pickle_protocol=protocol))
+    result = adjoint.load(store(contents, pickle_protocol=protocol))
     assert type(result["weight"]) is adjoint.nn.Parameter and result["weight"].requires_grad
     assert result["weight"].tag == "first" and result["weight"].tolist() == [1, 2]
     assert [each.dtype for each in result["kinds"]] == [each.dtype for each in contents["kinds"]]
@@ -58,12 +58,12 @@ def test_the_state_of_every_schedule_comes_back():
         lambda optimizer: schedules.SequentialLR(optimizer, [schedules.ConstantLR(optimizer)], []),
     ):
         state = make(adjoint.optim.SGD(parameters, lr=0.1)).state_dict()
-        assert adjoint.load(stored(state)) == state
+        assert adjoint.load(store(state)) == state
 
 
 def test_history_stays_behind():
     x = adjoint.ones(2, requires_grad=True)
-    result = adjoint.load(stored(2 * x))
+    result = adjoint.load(store(2 * x))
     assert result.is_leaf and result.requires_grad and result.tolist() == [2, 2]
 
 
@@ -80,8 +80,8 @@ class Other:
 @pytest.mark.parametrize("value", [os.system, Other, Other()], ids=["function", "class", "instance"])
 def test_what_could_run_code_is_refused_unless_asked_for(value):
     with pytest.raises(pickle.UnpicklingError, match=r"Weights only load failed: the file names .* weights_only=False"):
-        adjoint.load(stored(value))
-    assert type(adjoint.load(stored(value), weights_only=False)) is type(value)
+        adjoint.load(store(value))
+    assert type(adjoint.load(store(value), weights_only=False)) is type(value)
 
 
 def test_pickles_of_earlier_versions_are_read():
@@ -93,7 +93,7 @@ def test_pickles_of_earlier_versions_are_read():
 
 def test_tensors_over_one_memory_stay_so():
     x = adjoint.arange(6.0)
-    result, first, column = adjoint.load(stored([x, x[1:3], x.reshape(2, 3)[:, 2]]))
+    result, first, column = adjoint.load(store([x, x[1:3], x.reshape(2, 3)[:, 2]]))
     result[2] = 9.0
     assert first.tolist() == [1, 9] and column.tolist() == [9, 5]
 
@@ -153,7 +153,7 @@ def test_what_cannot_be_mapped(tmp_path):
 def test_the_archive_is_one_of_torch():
     """The names in the pickle are torch's. torch.save wrote the file tests/data/torch_state_dict.pt."""
     state = collections.OrderedDict(weight=adjoint.ones(2, 3))
-    with zipfile.ZipFile(stored(state)) as archive:
+    with zipfile.ZipFile(store(state)) as archive:
         names = {name: archive.read(name) for name in archive.namelist()}
     assert set(names) == {f"archive/{name}" for name in ("data.pkl", "byteorder", "data/0", "version")}
     assert names["archive/data/0"] == numpy.ones(6, "f4").tobytes() and names["archive/version"] == b"3\n"
@@ -164,13 +164,13 @@ def test_the_order_of_bytes_is_that_of_the_machine(monkeypatch):
     """A file names its byte order, so other machines can read it. An untyped storage has the order of its tensors."""
     here, there = ("little", "big") if sys.byteorder == "little" else ("big", "little")
     one = adjoint.tensor([1, 2], dtype=adjoint.uint16)  # torch has no class of storages for uint16
-    typed, untyped = stored(one.to(adjoint.int16)), stored([one, one[1:]])
+    typed, untyped = store(one.to(adjoint.int16)), store([one, one[1:]])
     with zipfile.ZipFile(typed) as archive:
         assert archive.read("archive/byteorder").decode() == here
     monkeypatch.setattr(sys, "byteorder", there)
     assert adjoint.load(typed).tolist() == [256, 512]
     assert [x.tolist() for x in adjoint.load(untyped)] == [[256, 512], [512]]
-    with zipfile.ZipFile(stored(adjoint.ones(1))) as archive:
+    with zipfile.ZipFile(store(adjoint.ones(1))) as archive:
         assert archive.read("archive/byteorder").decode() == there
 
 
@@ -184,7 +184,7 @@ def test_a_storage_in_another_order_of_bytes_has_one_dtype():
 
 def test_arrays_of_bfloat16_in_another_order_of_bytes_are_refused(monkeypatch):
     """NumPy has no dtype for bfloat16 in another byte order. Arrays of other types keep their order."""
-    halves, numbers = (stored(adjoint.ones(2, dtype=kind).numpy()) for kind in (adjoint.bfloat16, adjoint.int16))
+    halves, numbers = (store(adjoint.ones(2, dtype=kind).numpy()) for kind in (adjoint.bfloat16, adjoint.int16))
     assert adjoint.load(halves).tolist() == [1, 1]
     monkeypatch.setattr(sys, "byteorder", "big" if sys.byteorder == "little" else "little")
     assert adjoint.load(numbers).tolist() == [1, 1]
@@ -213,10 +213,10 @@ def test_a_file_that_torch_wrote_is_read():
     assert optimizer.state[model[0].weight]["step"] == 1
 
 
-def altered(change):
+def alter(change):
     """A copy of a torch file with another pickle."""
     file = io.BytesIO()
-    with zipfile.ZipFile(stored(adjoint.ones(2))) as archive, zipfile.ZipFile(file, "w") as other:
+    with zipfile.ZipFile(store(adjoint.ones(2))) as archive, zipfile.ZipFile(file, "w") as other:
         for name in archive.namelist():
             contents = archive.read(name)
             other.writestr(name, change(contents) if name.endswith("data.pkl") else contents)
@@ -235,22 +235,22 @@ WRONG = {
 
 @pytest.mark.parametrize("change", WRONG.values(), ids=WRONG)
 def test_archives_with_other_references_are_refused(change):
-    assert adjoint.load(altered(lambda contents: contents)).tolist() == [1, 1]
+    assert adjoint.load(alter(lambda contents: contents)).tolist() == [1, 1]
     with pytest.raises(pickle.UnpicklingError):
-        adjoint.load(altered(lambda contents: contents.replace(*change)))
+        adjoint.load(alter(lambda contents: contents.replace(*change)))
 
 
 def test_whole_modules_are_read_where_code_may_run():
     model = adjoint.nn.Sequential(adjoint.nn.Linear(2, 3), adjoint.nn.ReLU())
     with pytest.raises(pickle.UnpicklingError, match="weights_only=False"):
-        adjoint.load(stored(model))
-    result = adjoint.load(stored(model), weights_only=False)
+        adjoint.load(store(model))
+    result = adjoint.load(store(model), weights_only=False)
     assert str(result) == str(model) and result[0].weight.tolist() == model[0].weight.tolist()
 
 
 def test_other_places_are_refused():
     with pytest.raises(ValueError, match="map_location='cpu', but got 'cuda:0'"):
-        adjoint.load(stored(1), map_location="cuda:0")
+        adjoint.load(store(1), map_location="cuda:0")
 
 
 # files written by hand -----------------------------------------------------------------------------------------------
@@ -311,7 +311,7 @@ UNSAFE = {
 @pytest.mark.parametrize("value", UNSAFE.values(), ids=UNSAFE)
 def test_files_call_nothing_with_arguments_of_their_own(value, protocol):
     with pytest.raises(pickle.UnpicklingError, match=r"Weights only load failed: .* weights_only=False"):
-        adjoint.load(stored(value, pickle_protocol=protocol))
+        adjoint.load(store(value, pickle_protocol=protocol))
 
 
 @pytest.mark.parametrize("kind", list("?bhilqBHILQefdgFDG"))
@@ -321,11 +321,11 @@ def test_arrays_of_every_plain_type_and_layout_come_back(kind, order, protocol):
     dtype = numpy.dtype(kind).newbyteorder(order)
     whole = numpy.arange(24).reshape(2, 3, 4).astype(dtype)
     for array in (whole, whole.T, whole.transpose(1, 0, 2), whole[::-1], whole[:0], whole[0, 0, 0], whole[:1, :, :1]):
-        result, again = adjoint.load(stored([array, array], pickle_protocol=protocol))
+        result, again = adjoint.load(store([array, array], pickle_protocol=protocol))
         plain = pickle.loads(pickle.dumps(array, protocol=protocol))
         assert result.dtype == plain.dtype and result.strides == plain.strides and result is again
         assert result.shape == array.shape and numpy.array_equal(result, array)
-    assert adjoint.load(stored(dtype, pickle_protocol=protocol)) == dtype
+    assert adjoint.load(store(dtype, pickle_protocol=protocol)) == dtype
 
 
 def test_a_short_file_asks_for_little_memory():
@@ -351,7 +351,7 @@ def test_instructions_that_save_never_writes_are_unknown():
 
 @pytest.mark.parametrize("protocol", [0, 2, 5])
 def test_files_cut_off_or_with_other_bytes_raise_one_kind_of_error(protocol):
-    whole = stored({"a": adjoint.ones(3), "b": [1, (2.0, {3})]}, pickle_protocol=protocol).getvalue()
+    whole = store({"a": adjoint.ones(3), "b": [1, (2.0, {3})]}, pickle_protocol=protocol).getvalue()
     draw = numpy.random.default_rng(protocol)
     for position in range(len(whole)):
         spoilt = bytearray(whole)

@@ -79,7 +79,7 @@ def test_anything_but_a_bool_is_refused(name, wrong) -> None:
 
 @pytest.fixture
 def device() -> Iterator[types.ModuleType]:
-    with stand_in_cupy.installed() as module:
+    with stand_in_cupy.install() as module:
         yield module
 
 

@@ -209,7 +209,7 @@ def test_bad_uses_of_a_storage(call: Callable[[adjoint.UntypedStorage], object],
 # swaps ----------------------------------------------------------------------------------------------------------------
 
 
-def described(x: adjoint.Tensor) -> tuple[object, ...]:
+def description(x: adjoint.Tensor) -> tuple[object, ...]:
     return type(x), x.tolist(), x.dtype, x.requires_grad, x._grad, x.grad_fn, x._version, dict(x.__dict__).get("note")
 
 
@@ -227,13 +227,13 @@ def various() -> list[adjoint.Tensor]:
 def test_swapping_exchanges_all(i: int, j: int) -> None:
     tensors = various()
     a, b = tensors[i], tensors[j]
-    first, second = described(a), described(b)
+    first, second = description(a), description(b)
     swap_tensors(a, b)
-    assert described(a) == second
-    assert described(b) == first
+    assert description(a) == second
+    assert description(b) == first
     swap_tensors(a, b)
-    assert described(a) == first
-    assert described(b) == second
+    assert description(a) == first
+    assert description(b) == second
 
 
 def test_a_graph_follows_the_leaf_that_was_swapped() -> None:

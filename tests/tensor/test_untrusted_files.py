@@ -48,14 +48,14 @@ def imported() -> None:
     "a".encode("cp437")
 
 
-def refused(contents: bytes, match: str | None = None) -> None:
+def check_refusal(contents: bytes, match: str | None = None) -> None:
     """Read a file from memory. It must raise an UnpicklingError and cause no event."""
     with pytest.raises(pickle.UnpicklingError, match=match):
-        watched(lambda: adjoint.load(io.BytesIO(contents)))
+        watch(lambda: adjoint.load(io.BytesIO(contents)))
     assert WATCH.events == []
 
 
-def watched(call: Callable[[], Any]) -> Any:
+def watch(call: Callable[[], Any]) -> Any:
     WATCH.deeds = WATCH.events = []
     try:
         return call()
@@ -129,21 +129,21 @@ def test_calls_are_refused(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     contents = pickle.dumps({"weight": 1, "call": CALLS[name]}, protocol)
-    refused(contents if form == "pickle" else archive_of([("archive/data.pkl", contents)]))
+    check_refusal(contents if form == "pickle" else archive_of([("archive/data.pkl", contents)]))
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("name", BY_HAND)
 def test_instructions_by_hand_are_refused(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    refused(BY_HAND[name])
-    refused(archive_of([("archive/data.pkl", BY_HAND[name])]))
+    check_refusal(BY_HAND[name])
+    check_refusal(archive_of([("archive/data.pkl", BY_HAND[name])]))
     assert list(tmp_path.iterdir()) == []
 
 
 def test_nothing_runs_before_the_refusal() -> None:
     """A file cannot make hooks, weak references or finalizers, so objects before the refusal run no code."""
-    refused(pickle.dumps([adjoint.ones(2), CALLS["eval"]]), match=r"Weights only load failed: .*builtins.eval")
+    check_refusal(pickle.dumps([adjoint.ones(2), CALLS["eval"]]), match=r"Weights only load failed: .*builtins.eval")
 
 
 # archives ------------------------------------------------------------------------------------------------------------
@@ -170,14 +170,14 @@ def test_links_are_not_followed(tmp_path: Path) -> None:
     """An entry that is a link only has the path of its target as contents."""
     (tmp_path / "secret").write_bytes(bytes(12))
     parts = [entry for entry in entries(adjoint.arange(3.0)) if not entry[0].endswith("data/0")]
-    refused(archive_of([*parts, link("archive/data/0", str(tmp_path / "secret"))]), match="no links")
-    refused(archive_of([link("archive/data.pkl", str(tmp_path / "secret")), *parts[1:]]))
+    check_refusal(archive_of([*parts, link("archive/data/0", str(tmp_path / "secret"))]), match="no links")
+    check_refusal(archive_of([link("archive/data.pkl", str(tmp_path / "secret")), *parts[1:]]))
 
 
 def test_bombs_are_refused() -> None:
     data = entries(adjoint.zeros(1000))
-    refused(archive_of(data, zipfile.ZIP_DEFLATED), match="entries are not compressed")
-    refused(archive_of(data, zipfile.ZIP_BZIP2), match="entries are not compressed")
+    check_refusal(archive_of(data, zipfile.ZIP_DEFLATED), match="entries are not compressed")
+    check_refusal(archive_of(data, zipfile.ZIP_BZIP2), match="entries are not compressed")
 
 
 def test_entries_that_share_bytes_are_refused() -> None:
@@ -198,7 +198,7 @@ def test_entries_that_share_bytes_are_refused() -> None:
     shorter = contents[:first] + contents[first : offsets["archive/data/1"]]
     end = tail.rindex(b"PK\x05\x06")
     struct.pack_into("<I", tail, end + 16, len(shorter))
-    refused(shorter + bytes(tail))
+    check_refusal(shorter + bytes(tail))
 
 
 @pytest.mark.parametrize("field", ["file_size", "compress_size", "header_offset", "crc", "flags", "method"])
@@ -211,18 +211,18 @@ def test_headers_that_lie_are_refused(field: str) -> None:
         "header_offset": (42, "<I", 0xFFFFFF), "crc": (16, "<I", 1), "flags": (8, "<H", 1), "method": (10, "<H", 99),
     }[field]  # fmt: skip
     struct.pack_into(form, contents, start + offset, value)
-    refused(bytes(contents))
+    check_refusal(bytes(contents))
 
 
 def test_archives_that_are_cut_off_or_lack_parts_are_refused() -> None:
     whole = entries({"a": adjoint.ones(3), "b": adjoint.ones(2, dtype=adjoint.int16)})
     for k in range(len(whole)):
         if whole[k][0].rpartition("/")[2] not in ("byteorder", "version"):
-            refused(archive_of([*whole[:k], *whole[k + 1 :]]))
-            refused(archive_of([*whole[:k], (whole[k][0], whole[k][1][:-1]), *whole[k + 1 :]]))
+            check_refusal(archive_of([*whole[:k], *whole[k + 1 :]]))
+            check_refusal(archive_of([*whole[:k], (whole[k][0], whole[k][1][:-1]), *whole[k + 1 :]]))
     contents = archive_of(whole)
     for length in range(4, len(contents), 7):
-        refused(contents[:length])
+        check_refusal(contents[:length])
 
 
 CHANGES: dict[str, tuple[bytes, bytes]] = {
@@ -249,7 +249,7 @@ def test_tensors_outside_of_their_storage_are_refused(name: str) -> None:
     parts = dict(entries(adjoint.arange(5.0)))
     assert before in parts["archive/data.pkl"]
     parts["archive/data.pkl"] = parts["archive/data.pkl"].replace(before, after, 1)
-    refused(archive_of(list(parts.items())))
+    check_refusal(archive_of(list(parts.items())))
 
 
 def test_conjugates_of_repeated_elements_take_little_memory() -> None:
@@ -271,16 +271,16 @@ def test_copies_of_what_a_file_has_are_counted() -> None:
     """A short file cannot repeat the same bytes, lists, texts and counts many times."""
     chunk = 1 << 20
     data = b"\x80\x05(cbuiltins\nbytearray\nq\x00B" + struct.pack("<I", chunk) + bytes(chunk) + b"q\x010"
-    refused(data + b"h\x00h\x01\x85R" * 10_000 + b"l.", match="again and again")
+    check_refusal(data + b"h\x00h\x01\x85R" * 10_000 + b"l.", match="again and again")
     texts = b"\x80\x05(c_codecs\nencode\nq\x00X" + struct.pack("<I", chunk) + b"a" * chunk + b"q\x010"
-    refused(texts + b"h\x00h\x01\x85R" * 10_000 + b"l.", match="again and again")
+    check_refusal(texts + b"h\x00h\x01\x85R" * 10_000 + b"l.", match="again and again")
     lists = b"\x80\x05(cbuiltins\nfrozenset\nq\x00](" + b"K\x01" * chunk + b"eq\x010"
-    refused(lists + b"h\x00h\x01\x85R" * 10_000 + b"l.", match="again and again")
+    check_refusal(lists + b"h\x00h\x01\x85R" * 10_000 + b"l.", match="again and again")
     counts = b"\x80\x05(ccollections\nCounter\nq\x00}(" + b"".join(
         struct.pack("<ciBB", b"J", k, 75, 1) for k in range(4096)
     )
     counts += b"uq\x010"
-    refused(counts + b"h\x00h\x01\x85R" * 10_000 + b"l.", match="again and again")
+    check_refusal(counts + b"h\x00h\x01\x85R" * 10_000 + b"l.", match="again and again")
 
 
 @pytest.mark.parametrize("reader", [Path.read_bytes, Path])

@@ -21,7 +21,7 @@ class PlantedBackward(FunctionNode):
     __slots__ = ()
 
 
-def planted(forward: Formula, vjp: Formula, jvp: Formula | None = None) -> Formula:
+def plant(forward: Formula, vjp: Formula, jvp: Formula | None = None) -> Formula:
     """Make a function of tensors with given derivatives.
 
     forward(*inputs) returns one result or a tuple. vjp(cotangents, *inputs) returns the gradients, one for each input,

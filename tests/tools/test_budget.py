@@ -105,12 +105,12 @@ def test_calls_made_again_are_few() -> None:
     names: list[str] = []
     run = budgets.computed
 
-    def counted(call: Any, number: int) -> Any:
+    def count(call: Any, number: int) -> Any:
         before = call.call.number
         names.append(before)
         return run(call, number)
 
-    budgets.computed = counted
+    budgets.computed = count
     try:
         result.backward()
     finally:

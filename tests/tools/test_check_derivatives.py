@@ -12,7 +12,7 @@ import adjoint
 from adjoint.autograd.gradcheck import GradcheckError
 from adjoint.core.errors import PAGES
 from adjoint.testing import check_derivatives
-from tools.planted import planted
+from tools.planted import plant
 
 pytest_plugins = ["pytester"]
 F64 = adjoint.float64
@@ -66,24 +66,24 @@ def test_functions_of_arrays_get_arrays() -> None:
 
 def test_only_those_that_require_a_gradient() -> None:
     x = adjoint.rand(2, dtype=F64, requires_grad=True)
-    half_of_y = planted(lambda x, y: x * y, lambda g, x, y: (g[0] * y, g[0] * x / 2))
+    half_of_y = plant(lambda x, y: x * y, lambda g, x, y: (g[0] * y, g[0] * x / 2))
     check_derivatives(half_of_y, x, adjoint.rand(2, dtype=F64), order=1, modes=("rev",))
     with pytest.raises(GradcheckError, match="is 1/2 times"):
         check_derivatives(half_of_y, x.detach(), adjoint.rand(2), order=1, modes=("rev",))
 
 
 def test_notes_name_the_derivative() -> None:
-    wrong = planted(lambda x: x**3, lambda g, x: g[0] * 3 * x * x.detach(), lambda t, x: t[0] * 3 * x**2)
+    wrong = plant(lambda x: x**3, lambda g, x: g[0] * 3 * x * x.detach(), lambda t, x: t[0] * 3 * x**2)
     assert notes(wrong, adjoint.rand(2)) == ["in rev and fwd mode over rev"]
     check_derivatives(wrong, adjoint.rand(2), order=1)
-    wrong = planted(lambda x: x**3, lambda g, x: g[0] * x**2 * 3, lambda t, x: t[0] * x**2)
+    wrong = plant(lambda x: x**3, lambda g, x: g[0] * x**2 * 3, lambda t, x: t[0] * x**2)
     assert notes(wrong, adjoint.rand(2)) == ["in rev and fwd mode"]
     assert notes(wrong, adjoint.rand(2), modes=("fwd",)) == ["in fwd mode"]
     check_derivatives(wrong, adjoint.rand(2), modes=("rev",))
 
 
 def test_batches() -> None:
-    looking = planted(lambda x: x * 2, lambda g, x: g[0] * 2 if float(g[0].sum()) else g[0])
+    looking = plant(lambda x: x * 2, lambda g, x: g[0] * 2 if float(g[0].sum()) else g[0])
     check_derivatives(looking, adjoint.rand(2), order=1, modes=("rev",))
     with pytest.raises(GradcheckError, match="While computing batched gradients"):
         check_derivatives(looking, adjoint.rand(2), order=1, modes=("rev",), batched=True)
@@ -119,7 +119,7 @@ def test_complex_step_is_exact() -> None:
     with pytest.raises(GradcheckError):
         check_derivatives(f, x, **strict)
     check_derivatives(f, x, method="complex-step", order=2, fast=True)
-    slightly = planted(lambda x: x * 3, lambda g, x: g[0] * (3 + 1e-12))
+    slightly = plant(lambda x: x * 3, lambda g, x: g[0] * (3 + 1e-12))
     with pytest.raises(GradcheckError, match="Jacobian mismatch"):
         check_derivatives(slightly, x, method="complex-step", modes=("rev",), **strict)
 

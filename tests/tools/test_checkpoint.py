@@ -74,14 +74,14 @@ def test_function_runs_once_more_for_each_pass(x: adjoint.Tensor) -> None:
 def test_saves_places_only(x: adjoint.Tensor) -> None:
     alive: list[weakref.ref] = []
 
-    def watched(x: adjoint.Tensor) -> adjoint.Tensor:
+    def watch(x: adjoint.Tensor) -> adjoint.Tensor:
         y = (x * x).exp()
         alive.append(weakref.ref(y._array.base if y._array.base is not None else y._array))
         return y.sin()
 
     gc.disable()
     try:
-        z = run_checkpoint(watched, x)
+        z = run_checkpoint(watch, x)
         assert alive[0]() is None
         z.sum().backward()
         assert alive[1]() is None
@@ -402,7 +402,7 @@ NESTED: dict[str, Any] = {
 def test_checkpoints_inside_checkpoints_with_and_without_early_stop(variant: str, early_stop: bool) -> None:
     x = adjoint.tensor([0.3, 0.7], dtype=adjoint.float64, requires_grad=True)
 
-    def nested(run: Any) -> Any:
+    def nest(run: Any) -> Any:
         return NESTED[variant](run, x)
 
     def run(function: Any, value: Any) -> Any:
@@ -415,7 +415,7 @@ def test_checkpoints_inside_checkpoints_with_and_without_early_stop(variant: str
 
     with adjoint.utils.checkpoint.set_checkpoint_early_stop(early_stop):
         actual = derivatives(run(lambda value: NESTED[variant](run, value), x).sum())
-    expected = derivatives(nested(lambda function, value: function(value)).sum())
+    expected = derivatives(nest(lambda function, value: function(value)).sum())
     for result, target in zip(actual, expected, strict=True):
         assert result == pytest.approx(target, rel=1e-12)
 

@@ -15,7 +15,7 @@ import adjoint
 from adjoint.autograd import gradcheck, gradgradcheck
 from adjoint.autograd.gradcheck import GradcheckError
 from adjoint.tools.gradcheck import diagnosis
-from tools.planted import planted
+from tools.planted import plant
 
 F64, C128 = adjoint.float64, adjoint.complex128
 
@@ -260,7 +260,7 @@ def test_message_in_fast_mode() -> None:
 
 
 def test_tangents_in_fast_mode_are_vectors() -> None:
-    wrong = planted(lambda x: x * 2, lambda g, x: g[0] * 2, lambda t, x: t[0] * 3)
+    wrong = plant(lambda x: x * 2, lambda g, x: g[0] * 2, lambda t, x: t[0] * 3)
     text = message(wrong, leaf(1.0, 2.0), fast_mode=True, check_forward_ad=True)
     assert text.startswith(
         "Jacobian computed with forward mode mismatch for output 0 with respect to input 0,\nnumerical:tensor(["
@@ -271,7 +271,7 @@ def test_fast_mode_may_be_stricter_than_slow_mode() -> None:
     # For each entry, slow mode allows an error of rtol times its size. Fast mode allows rtol times the size of the sum.
     signs = adjoint.tensor([1.0, -1.0] * 8, dtype=F64)
     x = adjoint.ones(16, dtype=F64, requires_grad=True)
-    slightly = planted(lambda x: x * 1e3 * signs, lambda g, x: g[0] * 1e3 * signs * (1 + 9e-4 * signs))
+    slightly = plant(lambda x: x * 1e3 * signs, lambda g, x: g[0] * 1e3 * signs * (1 + 9e-4 * signs))
     assert gradcheck(slightly, x)
     text = message(slightly, x, fast_mode=True)
     assert "Fast gradcheck failed but element-wise differences are small." in text
@@ -282,22 +282,22 @@ def test_fast_mode_may_be_stricter_than_slow_mode() -> None:
     ("func", "text"),
     [
         (
-            planted(lambda z: z * 2, lambda g, z: g[0].real * 2 + 0j),
+            plant(lambda z: z * 2, lambda g, z: g[0].real * 2 + 0j),
             "While considering the imaginary part of complex outputs only, Jacobian mismatch for output 0",
         ),
         (
-            planted(lambda z: z * 2, lambda g, z: g[0].imag * 2j),
+            plant(lambda z: z * 2, lambda g, z: g[0].imag * 2j),
             "While considering the real part of complex outputs only, Jacobian mismatch for output 0",
         ),
         (
-            planted(lambda z: z * 2, lambda g, z: g[0] * 2, lambda t, z: t[0].real * 2 + 0j),
+            plant(lambda z: z * 2, lambda g, z: g[0] * 2, lambda t, z: t[0].real * 2 + 0j),
             "While considering the imaginary part of complex inputs only, Jacobian computed with forward mode mismatch",
         ),
         (
-            planted(lambda z: z * 2, lambda g, z: g[0] * 2, lambda t, z: t[0].imag * 2j),
+            plant(lambda z: z * 2, lambda g, z: g[0] * 2, lambda t, z: t[0].imag * 2j),
             "While considering the real part of complex inputs only, Jacobian computed with forward mode mismatch",
         ),
-        (planted(lambda z: z.abs(), lambda g, z: g[0] * z), "Jacobian mismatch for output 0 with respect to input 0"),
+        (plant(lambda z: z.abs(), lambda g, z: g[0] * z), "Jacobian mismatch for output 0 with respect to input 0"),
     ],
 )
 def test_which_part_of_complex_functions(func: Any, text: str) -> None:
@@ -308,7 +308,7 @@ def test_which_part_of_complex_functions(func: Any, text: str) -> None:
 
 def test_first_mismatch_in_torchs_order() -> None:
     inputs = (adjoint.ones(1, dtype=F64), leaf(1.0), leaf(2.0))
-    both = planted(lambda a, x, y: (x + y, x * y), lambda g, a, x, y: (None, g[0] * 5 + g[1] * y, g[0] + g[1] * 7))
+    both = plant(lambda a, x, y: (x + y, x * y), lambda g, a, x, y: (None, g[0] * 5 + g[1] * y, g[0] + g[1] * 7))
     assert message(both, inputs).startswith("Jacobian mismatch for output 0 with respect to input 0,")
     with pytest.raises(GradcheckError) as caught:
         gradcheck(both, inputs)
@@ -326,7 +326,7 @@ def test_errors_of_other_kinds_have_no_mismatch() -> None:
 
 def test_message_of_passes_that_differ() -> None:
     numbers = iter(range(100))
-    random = planted(lambda x: x * 2, lambda g, x: g[0] * (2 + 1e-7 * next(numbers)))
+    random = plant(lambda x: x * 2, lambda g, x: g[0] * (2 + 1e-7 * next(numbers)))
     text = message(random, leaf(1.0), nondet_tol=1e-9)
     assert text.startswith(
         "Backward is not reentrant, i.e., running backward with same input and grad_output multiple times gives "
@@ -358,14 +358,14 @@ def test_undefined_cotangents() -> None:
 
 
 def test_message_of_batched_gradients() -> None:
-    looking = planted(lambda x: x * 2, lambda g, x: g[0] * 2 if float(g[0].sum()) else g[0])
+    looking = plant(lambda x: x * 2, lambda g, x: g[0] * 2 if float(g[0].sum()) else g[0])
     text = message(looking, leaf(1.0, 2.0), check_batched_grad=True)
     assert text.startswith("While computing batched gradients, got: ")
     assert "\n\ngradcheck or gradgradcheck failed while testing batched gradient computation.\n" in text
 
 
 def test_message_of_batched_tangents() -> None:
-    looking = planted(lambda x: x * 2, lambda g, x: g[0] * 2, lambda t, x: t[0] * 2 if t[0].sum() else t[0])
+    looking = plant(lambda x: x * 2, lambda g, x: g[0] * 2, lambda t, x: t[0] * 2 if t[0].sum() else t[0])
     text = message(looking, leaf(1.0), check_forward_ad=True, check_batched_forward_grad=True)
     assert text.startswith("While computing batched gradients, got: ")
     assert "gradcheck failed while testing batched gradient computation with forward-mode AD.\n" in text
@@ -375,7 +375,7 @@ def test_batched_results_that_differ() -> None:
     def of_batch(a: Any) -> bool:
         return type(a._array) is not np.ndarray
 
-    wrong = planted(
+    wrong = plant(
         lambda x: x * 2,
         lambda g, x: g[0] * (5 if of_batch(g[0]) else 2),
         lambda t, x: t[0] * (5 if of_batch(t[0]) else 2),
@@ -407,7 +407,7 @@ def test_cotangents_that_are_not_contiguous() -> None:
         grads.append(g[0].is_contiguous())
         return g[0] * 2 * x
 
-    square = planted(lambda x: x * x, vjp)
+    square = plant(lambda x: x * x, vjp)
     x = adjoint.rand(2, 3, dtype=F64, requires_grad=True)
     assert gradgradcheck(square, x) and all(grads)
     grads.clear()
@@ -443,7 +443,7 @@ def test_conditioning_does_not_fail_a_right_function(name: str, fast_mode: bool)
 
 @pytest.mark.parametrize("x", [40.3, 0.3, 1e3 + 0.3])
 def test_steps_are_not_smoothed_over(x: float) -> None:
-    straight_through = planted(adjoint.round, lambda g, x: g[0])
+    straight_through = plant(adjoint.round, lambda g, x: g[0])
     assert "so its derivative is zero" in message(straight_through, leaf(x))
     assert gradcheck(adjoint.round, leaf(x))
 
@@ -453,7 +453,7 @@ def test_kinks_are_not_smoothed_over() -> None:
 
 
 def test_tolerances() -> None:
-    wrong = planted(lambda x: x * 2, lambda g, x: g[0] * 2.001)
+    wrong = plant(lambda x: x * 2, lambda g, x: g[0] * 2.001)
     assert gradcheck(wrong, leaf(1.0)) and not gradcheck(wrong, leaf(1.0), rtol=1e-4, raise_exception=False)
     assert gradcheck(wrong, leaf(1.0), rtol=0, atol=1e-2)
     assert not gradcheck(adjoint.sin, leaf(1.0), rtol=0, atol=0, raise_exception=False)
@@ -484,7 +484,7 @@ def test_factors_are_written_as_fractions(value: float, text: str) -> None:
 
 
 def test_a_complex_factor() -> None:
-    turned = planted(lambda z: z * 2, lambda g, z: g[0] * 2j)
+    turned = plant(lambda z: z * 2, lambda g, z: g[0] * 2j)
     text = message(turned, leaf(1 + 2j, 2 - 1j, dtype=C128))
     assert "a constant factor is wrong" in text
 
@@ -522,7 +522,7 @@ def test_analytical_jacobian_of_older_programs() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)
         numbers = iter(range(100))
-        random = planted(lambda x: x * 2, lambda g, x: g[0] * next(numbers))
+        random = plant(lambda x: x * 2, lambda g, x: g[0] * next(numbers))
         assert analytical((x,), random(x))[1] is False and analytical((x,), random(x), nondet_tol=10.0)[1] is True
         with pytest.raises(ValueError, match=r"get_analytical_jacobian no longer supports values of grad_out != 1\.0"):
             analytical((x,), x * 2, grad_out=2.0)

@@ -7,7 +7,7 @@ import pytest
 import adjoint
 from adjoint.autograd import gradcheck
 from adjoint.tools.gradcheck.contracts import check_multiplied
-from tools.planted import planted
+from tools.planted import plant
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,7 @@ from tools.planted import planted
     ],
 )
 def test_gradients_for_zero_cotangents(gradient, message):
-    function = planted(lambda x: x * 2, lambda cotangents, x: gradient)
+    function = plant(lambda x: x * 2, lambda cotangents, x: gradient)
     x = adjoint.ones(2, dtype=adjoint.float64, requires_grad=True)
     with pytest.raises(gradcheck.GradcheckError, match=re.escape(message)):
         check_multiplied(function, (x,))

@@ -192,7 +192,7 @@ def test_only_inputs_is_ignored(x: adjoint.Tensor) -> None:
 # reinforce ------------------------------------------------------------------------------------------------------------
 
 
-def reinforced(draws: adjoint.Tensor, reward: object) -> adjoint.Tensor:
+def reinforce(draws: adjoint.Tensor, reward: object) -> adjoint.Tensor:
     with pytest.warns(DeprecationWarning, match="loss = -log_prob"):
         draws.reinforce(reward)  # type: ignore[attr-defined]
     return draws
@@ -201,7 +201,7 @@ def reinforced(draws: adjoint.Tensor, reward: object) -> adjoint.Tensor:
 def test_bernoulli_gets_its_score() -> None:
     p = adjoint.tensor([0.2, 0.5, 0.9], dtype=adjoint.float64, requires_grad=True)
     reward = adjoint.tensor([1.0, 2.0, 3.0], dtype=adjoint.float64)
-    y = reinforced(p.bernoulli(), reward)
+    y = reinforce(p.bernoulli(), reward)
     y.backward()
     log_p = (y.detach() * p.log() + (1 - y.detach()) * (1 - p).log()) * reward
     (expected,) = grad(-log_p.sum(), p)
@@ -216,7 +216,7 @@ def test_multinomial_gets_its_score(shape: tuple[int, ...], replacement: bool) -
     y = w.multinomial(3, replacement)
     reward = adjoint.rand(y.shape, dtype=adjoint.float64)
     assert not y.requires_grad
-    reinforced(y, reward).backward()
+    reinforce(y, reward).backward()
     log_p = adjoint.zeros(shape[:-1], dtype=adjoint.float64)
     left = adjoint.ones(shape, dtype=adjoint.float64)
     for k in range(3):
@@ -233,7 +233,7 @@ def test_multinomial_gets_its_score(shape: tuple[int, ...], replacement: bool) -
 def test_normal_gets_its_score(which: str) -> None:
     mean = adjoint.tensor([0.5, -1.0], dtype=adjoint.float64, requires_grad=which != "std")
     std = adjoint.tensor([2.0, 0.7], dtype=adjoint.float64, requires_grad=which != "mean")
-    y = reinforced(adjoint.normal(mean, std), 3.0)
+    y = reinforce(adjoint.normal(mean, std), 3.0)
     y.backward()
     log_p = -(((y.detach() - mean) / std) ** 2) / 2 - std.log()
     inputs = [p for p in (mean, std) if p.requires_grad]
@@ -245,7 +245,7 @@ def test_normal_gets_its_score(which: str) -> None:
 def test_normal_with_one_number(number: str) -> None:
     p = adjoint.tensor([2.0, 0.5], dtype=adjoint.float64, requires_grad=True)
     mean, std = (1.0, p) if number == "mean" else (p, 1.5)
-    y = reinforced(adjoint.normal(mean, std), 1.0)
+    y = reinforce(adjoint.normal(mean, std), 1.0)
     y.backward()
     log_p = -(((y.detach() - mean) / std) ** 2) / 2 - (std.log() if number == "mean" else 0)
     adjoint.testing.assert_close(p.grad, grad(-log_p.sum(), p)[0])
@@ -256,7 +256,7 @@ def test_reward_after_the_draw_was_used() -> None:
     other = adjoint.ones(3, requires_grad=True)
     z = adjoint.normal(x + 2, 2.0)
     loss = (z + other).sum()
-    reinforced(z, adjoint.tensor([1.0, -1.0, 2.0]))
+    reinforce(z, adjoint.tensor([1.0, -1.0, 2.0]))
     loss.backward()
     assert other.grad.tolist() == [1, 1, 1]
     adjoint.testing.assert_close(x.grad, -adjoint.tensor([1.0, -1.0, 2.0]) * (z.detach() - 3) / 4)
@@ -264,7 +264,7 @@ def test_reward_after_the_draw_was_used() -> None:
 
 def test_several_draws_in_one_pass_without_cotangents() -> None:
     p = adjoint.tensor([0.25, 0.75], requires_grad=True)
-    first, second = reinforced(p.bernoulli(), 1.0), reinforced(p.bernoulli(), -1.0)
+    first, second = reinforce(p.bernoulli(), 1.0), reinforce(p.bernoulli(), -1.0)
     backward([first, second], [None, None])
     if first.tolist() == second.tolist():
         assert p.grad.tolist() == [0, 0]
@@ -283,11 +283,11 @@ def test_the_expected_gradient_is_that_of_the_expected_reward() -> None:
     p = adjoint.full((20000,), 0.3, dtype=adjoint.float64, requires_grad=True)
     y = p.bernoulli()
     # E[r(y)] = p r(1) + (1 - p) r(0) has the derivative r(1) - r(0) = 4
-    reinforced(y, 1 + 4 * y.detach()).backward()
+    reinforce(y, 1 + 4 * y.detach()).backward()
     assert abs(p.grad.mean().item() + 4) < 0.15
 
 
-def refused(draws: adjoint.Tensor, reward: object, error: type[Exception], match: str) -> None:
+def check_refusal(draws: adjoint.Tensor, reward: object, error: type[Exception], match: str) -> None:
     with pytest.warns(DeprecationWarning, match="loss = -log_prob"), pytest.raises(error, match=match):
         draws.reinforce(reward)  # type: ignore[attr-defined]
 
@@ -297,15 +297,15 @@ def test_what_cannot_be_reinforced() -> None:
     with adjoint.no_grad():
         constant = p.bernoulli()
     for tensor in (p * 2, p, p.detach().bernoulli(), p.bernoulli() * 1, constant):
-        refused(tensor, 1.0, RuntimeError, "can be called only on what bernoulli")
+        check_refusal(tensor, 1.0, RuntimeError, "can be called only on what bernoulli")
     draws = p.bernoulli()
-    refused(draws, adjoint.ones(3), ValueError, r"reward of shape \[3\] for a draw of shape \[2\]")
-    refused(reinforced(draws, 1.0), 1.0, RuntimeError, "called on this draw before")
+    check_refusal(draws, adjoint.ones(3), ValueError, r"reward of shape \[3\] for a draw of shape \[2\]")
+    check_refusal(reinforce(draws, 1.0), 1.0, RuntimeError, "called on this draw before")
 
 
 def test_draws_do_not_hold_themselves() -> None:
     p = adjoint.tensor([0.25, 0.75], requires_grad=True)
-    draws = reinforced(p.multinomial(1), 1.0)
+    draws = reinforce(p.multinomial(1), 1.0)
     dead = weakref.ref(draws)
     gc.disable()
     try:
@@ -320,7 +320,7 @@ def test_draws_do_not_hold_themselves() -> None:
 ENGINE = Variable._execution_engine
 
 
-def hooked(x, *actions):
+def hook(x, *actions):
     """Double x, with a hook that queues callbacks for the end of the pass."""
     y = x * 2
     for action in actions:
@@ -330,7 +330,7 @@ def hooked(x, *actions):
 
 def test_callbacks_run_after_all_nodes():
     x, grads = adjoint.ones(2, requires_grad=True), []
-    y = hooked(x, lambda: grads.append(x.grad.tolist()), lambda: grads.append("second"))
+    y = hook(x, lambda: grads.append(x.grad.tolist()), lambda: grads.append("second"))
     y.sum().backward()
     assert grads == [[2, 2], "second"]
     (x * 3).sum().backward()
@@ -339,7 +339,7 @@ def test_callbacks_run_after_all_nodes():
 
 def test_a_callback_may_ask_for_another():
     x, notes = adjoint.ones(2, requires_grad=True), []
-    hooked(x, lambda: ENGINE.queue_callback(lambda: notes.append("late"))).sum().backward()
+    hook(x, lambda: ENGINE.queue_callback(lambda: notes.append("late"))).sum().backward()
     assert notes == ["late"]
 
 
@@ -348,10 +348,10 @@ def test_callbacks_belong_to_the_pass_that_runs():
 
     def inner(gradient):
         with adjoint.enable_grad():
-            hooked(x.detach().requires_grad_(), lambda: order.append("inner")).sum().backward()
+            hook(x.detach().requires_grad_(), lambda: order.append("inner")).sum().backward()
         order.append("outer node")
 
-    y = hooked(x, lambda: order.append("outer"))
+    y = hook(x, lambda: order.append("outer"))
     y.register_hook(inner)
     adjoint.autograd.grad(y.sum(), x)
     assert order == ["inner", "outer node", "outer"]
@@ -362,9 +362,9 @@ def test_callbacks_are_dropped_with_an_error():
     y = x * 1
     y.register_hook(lambda gradient: 1 / 0)
     with pytest.raises(ZeroDivisionError):
-        hooked(y, lambda: notes.append(1)).sum().backward()
+        hook(y, lambda: notes.append(1)).sum().backward()
     with pytest.raises(ZeroDivisionError):
-        hooked(x, lambda: 1 / 0, lambda: notes.append(2)).sum().backward()
+        hook(x, lambda: 1 / 0, lambda: notes.append(2)).sum().backward()
     assert notes == []
 
 

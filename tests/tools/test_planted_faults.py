@@ -13,7 +13,7 @@ import pytest
 import adjoint
 from adjoint.autograd import gradcheck, gradgradcheck
 from adjoint.autograd.gradcheck import GradcheckError
-from tools.planted import planted
+from tools.planted import plant
 
 Tensors = tuple[Any, ...]
 
@@ -92,79 +92,79 @@ def float32_of(x: Any) -> Any:
 
 FAULTS = {
     # values
-    "wrong sign": Fault(planted(lambda x: x.sin(), lambda g, x: -g[0] * x.cos()), (real(3),), "wrong sign"),
-    "missing factor": Fault(planted(lambda x: x**3, lambda g, x: g[0] * x**2), (real(3),), "is 1/3 times"),
-    "factor too many": Fault(planted(lambda x: x * x, lambda g, x: g[0] * 4 * x), (real(3),), "is 2 times"),
-    "zero": Fault(planted(lambda x: x.exp(), lambda g, x: g[0] * 0), (real(3),), "no gradient reaches"),
-    "none": Fault(planted(lambda x: x.exp(), lambda g, x: None), (real(3),), "no gradient reaches"),
+    "wrong sign": Fault(plant(lambda x: x.sin(), lambda g, x: -g[0] * x.cos()), (real(3),), "wrong sign"),
+    "missing factor": Fault(plant(lambda x: x**3, lambda g, x: g[0] * x**2), (real(3),), "is 1/3 times"),
+    "factor too many": Fault(plant(lambda x: x * x, lambda g, x: g[0] * 4 * x), (real(3),), "is 2 times"),
+    "zero": Fault(plant(lambda x: x.exp(), lambda g, x: g[0] * 0), (real(3),), "no gradient reaches"),
+    "none": Fault(plant(lambda x: x.exp(), lambda g, x: None), (real(3),), "no gradient reaches"),
     "detached": Fault(lambda x: x * x.detach(), (real(3),), "is 1/2 times"),
-    "nan": Fault(planted(lambda x: x * 2, lambda g, x: g[0] * (x - x) / (x - x)), (real(3),), "gives NaN or inf"),
-    "transposed Jacobian": Fault(planted(lambda x: A @ x, lambda g, x: A @ g[0]), (real(3),), "Jacobian is transposed"),
+    "nan": Fault(plant(lambda x: x * 2, lambda g, x: g[0] * (x - x) / (x - x)), (real(3),), "gives NaN or inf"),
+    "transposed Jacobian": Fault(plant(lambda x: A @ x, lambda g, x: A @ g[0]), (real(3),), "Jacobian is transposed"),
     "transposed gradient": Fault(
-        planted(lambda x: x.exp(), lambda g, x: (g[0] * x.exp()).t()), (real(3, 3),), "axes are transposed"
+        plant(lambda x: x.exp(), lambda g, x: (g[0] * x.exp()).t()), (real(3, 3),), "axes are transposed"
     ),
     "gradient in the wrong order": Fault(
-        planted(lambda x: x.t() * 2, lambda g, x: g[0].reshape(2, 3) * 2), (real(2, 3),), "axes are transposed"
+        plant(lambda x: x.t() * 2, lambda g, x: g[0].reshape(2, 3) * 2), (real(2, 3),), "axes are transposed"
     ),
     "missing unbroadcast": Fault(
-        planted(lambda x, b: x * b, lambda g, x, b: (g[0] * b, (g[0] * x)[0])),
+        plant(lambda x, b: x * b, lambda g, x, b: (g[0] * b, (g[0] * x)[0])),
         (real(4, 3), real(3, seed=1)),
         "a broadcast reduction is missing",
     ),
     "mean instead of sum": Fault(
-        planted(lambda x, b: x + b, lambda g, x, b: (g[0], g[0].mean(0))),
+        plant(lambda x, b: x + b, lambda g, x, b: (g[0], g[0].mean(0))),
         (real(4, 3), real(3, seed=1)),
         "averaged over axes",
     ),
     "missing term": Fault(
-        planted(lambda x: x.exp() / x.exp().sum(), lambda g, x: g[0] * x.exp() / x.exp().sum()),
+        plant(lambda x: x.exp() / x.exp().sum(), lambda g, x: g[0] * x.exp() / x.exp().sum()),
         (real(3),),
         "9 of 9 entries differ",
     ),
     "one entry left out": Fault(
-        planted(lambda x: x * 2, lambda g, x: g[0] * adjoint.tensor([2.0, 0.0, 2.0])), (real(3),), "1 of 3 entries"
+        plant(lambda x: x * 2, lambda g, x: g[0] * adjoint.tensor([2.0, 0.0, 2.0])), (real(3),), "1 of 3 entries"
     ),
-    "wrong saved value": Fault(planted(lambda x: x.tanh(), lambda g, x: g[0] * (1 - x**2)), (real(3),), "3 of 9"),
+    "wrong saved value": Fault(plant(lambda x: x.tanh(), lambda g, x: g[0] * (1 - x**2)), (real(3),), "3 of 9"),
     "saved value changed": Fault(saved_then_changed, (real(3),), "no gradient reaches"),
     "inputs exchanged": Fault(
-        planted(lambda x, y: x / y, lambda g, x, y: (-g[0] * x / y**2, g[0] / y)),
+        plant(lambda x, y: x / y, lambda g, x, y: (-g[0] * x / y**2, g[0] / y)),
         (real(2), real(2, seed=1)),
         "argument 0",
     ),
     "second input": Fault(
-        planted(lambda x, y: x * y, lambda g, x, y: (g[0] * y, g[0] * y)), (real(2), real(2, seed=1)), "argument 1"
+        plant(lambda x, y: x * y, lambda g, x, y: (g[0] * y, g[0] * y)), (real(2), real(2, seed=1)), "argument 1"
     ),
-    "second output": Fault(planted(lambda x: (x * 2, x * 3), lambda g, x: g[0] * 2 + g[1] * 2), (real(2),), "result 1"),
-    "rounded": Fault(planted(lambda x: x.round(), lambda g, x: g[0]), (real(3),), "so its derivative is zero"),
+    "second output": Fault(plant(lambda x: (x * 2, x * 3), lambda g, x: g[0] * 2 + g[1] * 2), (real(2),), "result 1"),
+    "rounded": Fault(plant(lambda x: x.round(), lambda g, x: g[0]), (real(3),), "so its derivative is zero"),
     "cut off": Fault(lambda x: x.detach() * 2, (real(3),), "expected to be zero"),
     # complex
     "missing conjugate": Fault(
-        planted(lambda z: z * z, lambda g, z: g[0] * 2 * z), (cmplx(2),), "a conjugate is missing"
+        plant(lambda z: z * z, lambda g, z: g[0] * 2 * z), (cmplx(2),), "a conjugate is missing"
     ),
     "conjugate of a real input": Fault(
-        planted(lambda x: x * (1 + 2j), lambda g, x: (g[0] * (1 + 2j)).real), (real(2),), "a conjugate is missing"
+        plant(lambda x: x * (1 + 2j), lambda g, x: (g[0] * (1 + 2j)).real), (real(2),), "a conjugate is missing"
     ),
     "imaginary part dropped": Fault(
-        planted(lambda z: (z * z.conj()).real, lambda g, z: (2 * g[0] * z).real + 0j),
+        plant(lambda z: (z * z.conj()).real, lambda g, z: (2 * g[0] * z).real + 0j),
         (cmplx(2),),
         "imaginary part is missing",
     ),
     "conjugate in forward mode": Fault(
-        planted(lambda z: z * z, lambda g, z: g[0] * 2 * z.conj(), lambda t, z: t[0] * 2 * z.conj()),
+        plant(lambda z: z * z, lambda g, z: g[0] * 2 * z.conj(), lambda t, z: t[0] * 2 * z.conj()),
         (cmplx(2),),
         "a conjugate is missing",
         **FORWARD,
     ),
     # forward mode
     "wrong jvp": Fault(
-        planted(lambda x: x * x, lambda g, x: g[0] * 2 * x, lambda t, x: t[0] * x),
+        plant(lambda x: x * x, lambda g, x: g[0] * 2 * x, lambda t, x: t[0] * x),
         (real(2),),
         "is 1/2 times",
         **FORWARD,
     ),
-    "no jvp": Fault(planted(lambda x: x * x, lambda g, x: g[0] * 2 * x), (real(2),), "no tangent leaves", **FORWARD),
+    "no jvp": Fault(plant(lambda x: x * x, lambda g, x: g[0] * 2 * x), (real(2),), "no tangent leaves", **FORWARD),
     "undefined tangent": Fault(
-        planted(
+        plant(
             lambda x, y: x * y,
             lambda g, x, y: (g[0] * y, g[0] * x),
             lambda t, x, y: x * t[1] * 7 if t[0] is None else t[0] * y + (0 if t[1] is None else x * t[1]),
@@ -174,65 +174,65 @@ FAULTS = {
         **FORWARD,
     ),
     "undefined tangent crashes": Fault(
-        planted(lambda x, y: x * y, lambda g, x, y: (g[0] * y, g[0] * x), lambda t, x, y: t[0] * y + x * t[1]),
+        plant(lambda x, y: x * y, lambda g, x, y: (g[0] * y, g[0] * x), lambda t, x, y: t[0] * y + x * t[1]),
         (real(2), real(2, seed=1)),
         "to handle undefined input tangents",
         **FORWARD,
     ),
     # shapes, dtypes and other properties
     "not deterministic": Fault(
-        planted(lambda x: x * 2, lambda g, x: g[0] * (2 + 1e-8 * next(noise))), (real(2),), "Backward is not reentrant"
+        plant(lambda x: x * 2, lambda g, x: g[0] * (2 + 1e-8 * next(noise))), (real(2),), "Backward is not reentrant"
     ),
     "not linear in the cotangent": Fault(
-        planted(lambda x: x.sum(), lambda g, x: adjoint.ones(3, dtype=adjoint.float64)),
+        plant(lambda x: x.sum(), lambda g, x: adjoint.ones(3, dtype=adjoint.float64)),
         (real(3),),
         "backward not multiplied by grad_output",
     ),
     "wrong dtype": Fault(
-        planted(lambda x: x * 2, lambda g, x: float32_of(g[0] * 2)),
+        plant(lambda x: x * 2, lambda g, x: float32_of(g[0] * 2)),
         (real(3),),
         "Gradient has dtype mismatch",
         {"check_grad_dtypes": True},
     ),
     "wrong shape": Fault(
-        planted(lambda x: x * 2, lambda g, x: (g[0] * 2).reshape(3, 1)), (real(3),), "has incorrect size"
+        plant(lambda x: x * 2, lambda g, x: (g[0] * 2).reshape(3, 1)), (real(3),), "has incorrect size"
     ),
     "undefined cotangent crashes": Fault(crash_if_undefined, (real(3),), "to handle undefined output grads"),
     "undefined cotangent counts": Fault(OneIfUndefined.apply, (real(3),), "undefined or zero"),
     "not made for batches": Fault(
-        planted(lambda x: x * 2, only_first_member), (real(3),), "while testing batched", {"check_batched_grad": True}
+        plant(lambda x: x * 2, only_first_member), (real(3),), "while testing batched", {"check_batched_grad": True}
     ),
     "data-dependent": Fault(
-        planted(lambda x: x * 2, lambda g, x: g[0] * 2 if float(g[0].sum()) > -100 else g[0]),
+        plant(lambda x: x * 2, lambda g, x: g[0] * 2 if float(g[0].sum()) > -100 else g[0]),
         (real(3),),
         "While computing batched gradients, got: ",
         {"check_batched_grad": True},
     ),
     # second order
     "wrong at second order": Fault(
-        planted(lambda x: x**3, lambda g, x: g[0] * 3 * x * x.detach()), (real(2),), "is 1/2 times", **second_order()
+        plant(lambda x: x**3, lambda g, x: g[0] * 3 * x * x.detach()), (real(2),), "is 1/2 times", **second_order()
     ),
     "not differentiable twice": Fault(
-        planted(lambda x: x**3, lambda g, x: (g[0] * 3 * x**2).detach()),
+        plant(lambda x: x**3, lambda g, x: (g[0] * 3 * x**2).detach()),
         (real(2),),
         "expected to be zero",
         **second_order(),
     ),
     "cotangent detached": Fault(
-        planted(lambda x: x**3, lambda g, x: g[0].detach() * 3 * x**2),
+        plant(lambda x: x**3, lambda g, x: g[0].detach() * 3 * x**2),
         (real(2),),
         "argument 1",
         **second_order(),
     ),
     "wrong forward over backward": Fault(
-        planted(lambda x: x**2, lambda g, x: g[0] * 2 * wrong_jvp(x)),
+        plant(lambda x: x**2, lambda g, x: g[0] * 2 * wrong_jvp(x)),
         (real(2),),
         "computed with forward mode",
         **second_order(options={"check_fwd_over_rev": True}),
     ),
 }
 
-identity_with_wrong_jvp = planted(lambda x: x * 1, lambda g, x: g[0], lambda t, x: t[0] * 3)
+identity_with_wrong_jvp = plant(lambda x: x * 1, lambda g, x: g[0], lambda t, x: t[0] * 3)
 
 
 def wrong_jvp(x: Any) -> Any:
@@ -265,15 +265,15 @@ def test_fault_is_found_in_fast_mode(name: str) -> None:
 @pytest.mark.parametrize("fast_mode", [False, True])
 def test_without_a_fault_all_checks_pass(fast_mode: bool) -> None:
     """Without a fault, the helper's functions pass all checks."""
-    square = planted(lambda z: z * z, lambda g, z: g[0] * 2 * z.conj(), lambda t, z: t[0] * 2 * z)
+    square = plant(lambda z: z * z, lambda g, z: g[0] * 2 * z.conj(), lambda t, z: t[0] * 2 * z)
 
-    def defined(t: Any) -> Any:
+    def value_or_zero(t: Any) -> Any:
         return 0 if t is None else t
 
-    product = planted(
+    product = plant(
         lambda x, y: (x * y, x - y),
         lambda g, x, y: (g[0] * y + g[1], g[0] * x - g[1]),
-        lambda t, x, y: (defined(t[0]) * y + x * defined(t[1]), defined(t[0]) - defined(t[1])),
+        lambda t, x, y: (value_or_zero(t[0]) * y + x * value_or_zero(t[1]), value_or_zero(t[0]) - value_or_zero(t[1])),
     )
     every = {"check_forward_ad": True, "check_grad_dtypes": True, "check_batched_grad": True, "fast_mode": fast_mode}
     assert gradcheck(square, cmplx(2), **every)

@@ -141,16 +141,16 @@ def test_safe_where_has_the_derivative_of_the_chosen_branch(of: Any) -> None:
 
 @pytest.mark.parametrize("transform", [adjoint.grad, adjoint.func.jacfwd])
 def test_what_a_custom_function_uses_besides_its_arguments_is_not_lost(transform: Any) -> None:
-    def scaled(x: Any, factor: Any) -> Any:
+    def scale(x: Any, factor: Any) -> Any:
         function = adjoint.custom(lambda v: v * factor)
         function.vjp(lambda g: g * adjoint.numpy.detach(factor))
         return np.sum(function(x))
 
     x = np.array([1.0, 2.0])
     with pytest.raises(RuntimeError, match=r"uses besides its arguments, is a plain value.*among the arguments"):
-        transform(lambda x: scaled(x, x[0]))(x)
-    assert transform(lambda x: scaled(x, adjoint.numpy.detach(x[1])))(x).tolist() == [2.0, 2.0]
-    assert scaled(x, x[1]) == 6.0
+        transform(lambda x: scale(x, x[0]))(x)
+    assert transform(lambda x: scale(x, adjoint.numpy.detach(x[1])))(x).tolist() == [2.0, 2.0]
+    assert scale(x, x[1]) == 6.0
 
 
 def test_numbers_of_an_array_as_objects_keep_their_derivatives() -> None:

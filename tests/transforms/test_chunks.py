@@ -12,7 +12,7 @@ import pytest
 
 import adjoint
 from adjoint.func import grad, hessian, jacfwd, jacobian, jacrev, laplacian, vmap
-from adjoint.transforms.chunks import Chunks, measured
+from adjoint.transforms.chunks import Chunks, measure
 
 RNG = np.random.default_rng(0)
 WIDE, INPUTS, BUDGET = 4000, 150, 2**21
@@ -91,14 +91,14 @@ def test_large_arguments_choose_by_themselves(budget: int) -> None:
     """If the argument is large and no chunk size is given, the size is measured."""
     runs = []
 
-    def counted(x: Any) -> Any:
+    def count(x: Any) -> Any:
         runs.append(1)
         return (x**3).sum()
 
     small, large = POINT[:10], POINT
-    hessian(counted)(small)
+    hessian(count)(small)
     assert len(runs) == 1
-    hessian(counted)(large)
+    hessian(count)(large)
     assert len(runs) > 3
 
 
@@ -131,9 +131,9 @@ def test_measured_counts_what_is_there_at_once() -> None:
         del y
         return z
 
-    _, nbytes = measured(several)
+    _, nbytes = measure(several)
     assert nbytes == 12_000
-    (_, inner), outer = measured(lambda: measured(several))
+    (_, inner), outer = measure(lambda: measure(several))
     assert inner == outer == 12_000
 
     def one_by_one() -> Any:
@@ -142,7 +142,7 @@ def test_measured_counts_what_is_there_at_once() -> None:
             y = y + 1
         return y
 
-    assert measured(one_by_one)[1] == 16_000
+    assert measure(one_by_one)[1] == 16_000
 
 
 def test_random_numbers_are_the_same_in_all_chunks(budget: int) -> None:

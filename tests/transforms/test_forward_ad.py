@@ -791,13 +791,13 @@ def test_decorators() -> None:
 def derivative(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """The derivative of a function of one number by a new level; 0 if the function does not depend on it."""
 
-    def derived(x: Any) -> Any:
+    def derive(x: Any) -> Any:
         with forward.level() as number:
             y = function(forward.dual(x, adjoint.ones_like(x), number))
             result = forward.tangent_of(y, number)
         return adjoint.zeros_like(y) if result is None else result
 
-    return derived
+    return derive
 
 
 def number(value: float) -> Any:

@@ -640,7 +640,7 @@ def test_exceptions_inside_leave_everything_as_it_was(name, mode):
 # history --------------------------------------------------------------------------------------------------------------
 
 
-def tracked(*tensors):
+def flags_of(*tensors):
     return [tensor.requires_grad for tensor in tensors]
 
 
@@ -670,7 +670,7 @@ def test_results_have_no_history_of_their_own():
     constant, derivative = linearize(square, X)
     results = [*grad_and_value(f)(X), value, pullback(ONES)[0], constant, derivative(ONES)]
     results += [*jvp(square, (X,), (ONES,)), jacrev(square)(X), jacfwd(square)(X), hessian(f)(X)]
-    assert tracked(*results) == [False] * len(results)
+    assert flags_of(*results) == [False] * len(results)
 
 
 @pytest.mark.parametrize("of_tensor", [value_of_vjp, pulled_back, auxiliary_of_grad, value_and_gradient, value_of_jvp])
@@ -683,15 +683,15 @@ def test_tangents_of_results_have_no_history_of_their_own(of_tensor):
 
 def test_only_what_depends_on_captured_tensors_is_connected():
     w = t(1.0, 2.0, 3.0).requires_grad_()
-    assert tracked(*grad(lambda x: (x.sum(), x * w), has_aux=True)(X)) == [False, True]
-    assert tracked(*grad(lambda x: ((x * w).sum(), x * 2), has_aux=True)(X)) == [True, False]
-    assert tracked(*grad_and_value(lambda x: (x**2).sum() + w.sum())(X)) == [False, True]
+    assert flags_of(*grad(lambda x: (x.sum(), x * w), has_aux=True)(X)) == [False, True]
+    assert flags_of(*grad(lambda x: ((x * w).sum(), x * 2), has_aux=True)(X)) == [True, False]
+    assert flags_of(*grad_and_value(lambda x: (x**2).sum() + w.sum())(X)) == [False, True]
     value, pullback = vjp(lambda x: (x * w, x * 2), X)
-    assert tracked(*value, *pullback((ONES, ONES))) == [True, False, True]
+    assert flags_of(*value, *pullback((ONES, ONES))) == [True, False, True]
     value, derivative = linearize(lambda x: (x * w, x * 2), X)
-    assert tracked(*value, *derivative(ONES)) == [True, False, True, False]
-    assert tracked(*jacrev(lambda x: (x * w, x * 2))(X)) == [True, False]
-    assert tracked(*jacfwd(lambda x: (x * w, x * 2))(X)) == [True, False]
+    assert flags_of(*value, *derivative(ONES)) == [True, False, True, False]
+    assert flags_of(*jacrev(lambda x: (x * w, x * 2))(X)) == [True, False]
+    assert flags_of(*jacfwd(lambda x: (x * w, x * 2))(X)) == [True, False]
 
 
 def test_captured_tensors_come_back_as_they_are():
@@ -712,7 +712,7 @@ def test_no_grad_around_cuts_the_results_but_not_the_derivative():
         close(results[:2], [3 * X**2, (X**3).sum()])
         close(results[-1], np.diag(6 * X.numpy()))
         close(composed(["grad", "vjp", "jacrev"], smooth)(x), smooth_derivative(X.numpy(), 3))
-    assert tracked(*results) == [False] * len(results)
+    assert flags_of(*results) == [False] * len(results)
 
 
 def test_no_grad_inside_makes_a_constant():
@@ -1052,7 +1052,7 @@ def test_batched_cotangents_of_batched_outputs_can_be_differentiated(p):
     adjoint.testing.assert_close(adjoint.vmap(lambda s: member(s, u))(batch), expected)
 
 
-def _unrolled(step: Any, n: int) -> Any:
+def _time_of_steps(step: Any, n: int) -> Any:
     """The fastest time of the last steps of a loop that is recorded as a whole, in seconds."""
     scale = adjoint.ones(3, requires_grad=True)
     w = adjoint.ones(3) * scale
@@ -1085,7 +1085,7 @@ UNROLLED = {
 @pytest.mark.parametrize("name", UNROLLED)
 def test_steps_take_no_longer_where_the_graph_is_long(name: str) -> None:
     """The search for inputs and for other leaves skips the older part of the graph."""
-    short, long = _unrolled(UNROLLED[name], 60), _unrolled(UNROLLED[name], 2500)
+    short, long = _time_of_steps(UNROLLED[name], 60), _time_of_steps(UNROLLED[name], 2500)
     assert long < 4 * short
 
 

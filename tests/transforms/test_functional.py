@@ -752,11 +752,11 @@ def test_torchs_parameters_come_first(name):
 def test_auto_takes_the_smaller_side(function, inputs, options, evaluations):
     calls = []
 
-    def counted(x):
+    def count(x):
         calls.append(x)
         return function(x)
 
-    assert_close(jacobian(counted, inputs, **options), jacobian(function, inputs))
+    assert_close(jacobian(count, inputs, **options), jacobian(function, inputs))
     assert len(calls) == evaluations
 
 

@@ -59,14 +59,14 @@ def test_laplacians_are_traces_of_hessians(name: str) -> None:
 
 
 def test_series_of_several_views_follow_their_base() -> None:
-    def modified(x: Any) -> Any:
+    def modify(x: Any) -> Any:
         y = x * 1
         first, *_ = y.split(1)
         y.mul_(3)
         return first * y
 
     t, direction = adjoint.tensor(0.2, dtype=adjoint.float64), adjoint.ones(3, dtype=adjoint.float64)
-    result = func.taylor(lambda t: modified(X + t * direction), t, 3)
+    result = func.taylor(lambda t: modify(X + t * direction), t, 3)
     assert_close(result, func.taylor(lambda t: 9 * (X[0] + t) * (X + t * direction), t, 3))
 
 

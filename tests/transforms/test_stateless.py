@@ -186,7 +186,7 @@ def patterns(draw: Any) -> tuple[str, tuple[int, ...], tuple[int, ...], dict[str
     names, lengths = [f"x{i}" for i in range(n)], [draw(st.integers(1, 3)) for _ in range(n)]
     order = draw(st.permutations(range(n)))
 
-    def grouped(places: Any) -> list[list[int]]:
+    def group(places: Any) -> list[list[int]]:
         groups: list[list[int]] = []
         for position in places:
             if groups and draw(st.booleans()):
@@ -198,7 +198,7 @@ def patterns(draw: Any) -> tuple[str, tuple[int, ...], tuple[int, ...], dict[str
     def text(groups: list[list[int]]) -> str:
         return " ".join(names[g[0]] if len(g) == 1 else "(" + " ".join(names[i] for i in g) + ")" for g in groups)
 
-    left, right = grouped(range(n)), grouped(order)
+    left, right = group(range(n)), group(order)
     shape = tuple(int(numpy.prod([lengths[i] for i in g])) for g in left)
     result = tuple(int(numpy.prod([lengths[i] for i in g])) for g in right)
     lengths_by_name = {names[i]: lengths[i] for g in left for i in g[draw(st.integers(0, 1)) :]}

@@ -288,14 +288,14 @@ def test_writes_through_a_detached_tensor_change_the_value_alone(follow: Any) ->
         y.detach().mul_(2.0)
         return follow(y)
 
-    def pushed(f: Any) -> Any:
+    def push(f: Any) -> Any:
         return lambda t: jvp(f, (t,), (number(1.0),))[1]
 
     y, series = jet(write, (number(0.0),), ([number(1.0), number(0.0), number(0.0)],))
     f = write
     for tensor in (y, *series):
         close(tensor, f(number(0.0)).numpy())
-        f = pushed(f)
+        f = push(f)
 
 
 def test_writing_into_a_constant() -> None:

@@ -33,7 +33,7 @@ def same(actual: Any, expected: Any, tolerance: float = 1e-12) -> None:
     np.testing.assert_allclose(actual.detach()._array, expected.detach()._array, tolerance, tolerance)
 
 
-def looped(function: Any, *args: Any) -> Any:
+def loop(function: Any, *args: Any) -> Any:
     return adjoint.stack([function(*members) for members in zip(*args, strict=True)])
 
 
@@ -47,7 +47,7 @@ def axis_behind(tensor: Any, dim: int) -> Any:
 @pytest.mark.parametrize("dim", [0, 1, 2, -1, -3])
 def test_in_dims_and_out_dims(dim: int) -> None:
     x, y = t(4, 2, 3), t(4, 2, 3, seed=1)
-    expected = looped(lambda a, b: a @ b.mT, x, y)
+    expected = loop(lambda a, b: a @ b.mT, x, y)
     same(vmap(lambda a, b: a @ b.mT, (dim, 1), dim)(axis_behind(x, dim), axis_behind(y, 1)), axis_behind(expected, dim))
 
 
@@ -272,7 +272,7 @@ def test_a_loop_warns_once_and_names_the_operation(monkeypatch: pytest.MonkeyPat
         warnings.simplefilter("error")
         vmap(function)(x)
     assert len(caught) == 1
-    same(result, looped(function, x))
+    same(result, loop(function, x))
 
 
 # randomness -----------------------------------------------------------------------------------------------------------
@@ -384,7 +384,7 @@ COMPOSITES = {
 
 @pytest.mark.parametrize("function", COMPOSITES.values(), ids=list(COMPOSITES))
 def test_composites(function: Any) -> None:
-    expected = looped(function, SPD)
+    expected = loop(function, SPD)
     result = vmap(function)(SPD)
     assert result.dtype is expected.dtype
     same(result, expected, 1e-9)
@@ -417,7 +417,7 @@ def test_in_place_with_gradients() -> None:
     x, y = t(3, 4), t(3, 4, seed=1)
     leaves = [x.clone().requires_grad_(), y.clone().requires_grad_()]
     again = [x.clone().requires_grad_(), y.clone().requires_grad_()]
-    actual, expected = vmap(write)(*leaves), looped(write, *again)
+    actual, expected = vmap(write)(*leaves), loop(write, *again)
     same(actual, expected)
     for g, e in zip(grad((actual**2).sum(), leaves), grad((expected**2).sum(), again), strict=True):
         same(g, e)
@@ -441,7 +441,7 @@ def test_squeeze_is_a_view_of_a_member(squeeze: Any) -> None:
 
     for shape in ((3, 2, 2), (3, 1, 2)):
         x = t(*shape)
-        same(vmap(function)(x), looped(function, x))
+        same(vmap(function)(x), loop(function, x))
 
 
 RESHAPES_IN_PLACE = {
@@ -470,7 +470,7 @@ def test_views_of_a_base_that_is_reshaped_in_place(view: str, reshape: str) -> N
         return part.sin().sum() * y.sum()
 
     x = t(2, 3, 2, 3).requires_grad_()
-    mapped, plain = vmap(vmap(function))(x), adjoint.stack([looped(function, members) for members in x])
+    mapped, plain = vmap(vmap(function))(x), adjoint.stack([loop(function, members) for members in x])
     same(mapped, plain)
     for order in range(2):
         mapped, plain = (grad(y.cos().sum(), x, create_graph=order == 0)[0] for y in (mapped, plain))
@@ -511,7 +511,7 @@ def test_gradient_of_a_mapped_function() -> None:
     params, others = leaves_of(PARAMS), leaves_of(PARAMS)
     x, z = DATA.clone().requires_grad_(), DATA.clone().requires_grad_()
     gradients = grad(vmap(model, (None, 0))(params, x).sum(), [*params.values(), x])
-    expected = grad(looped(lambda a: model(others, a), z).sum(), [*others.values(), z])
+    expected = grad(loop(lambda a: model(others, a), z).sum(), [*others.values(), z])
     for g, e in zip(gradients, expected, strict=True):
         same(g, e)
 
@@ -521,7 +521,7 @@ def test_backward_of_a_mapped_function() -> None:
     vmap(model, (None, 0))(params, DATA).sum().backward()
     vmap(model, (None, 0))(params, DATA).sum().backward()
     leaves = leaves_of(PARAMS)
-    looped(lambda a: model(leaves, a), DATA).sum().backward()
+    loop(lambda a: model(leaves, a), DATA).sum().backward()
     for name in params:
         assert type(params[name].grad._array) is np.ndarray
         same(params[name].grad, 2 * leaves[name].grad)
@@ -556,8 +556,8 @@ def test_second_derivatives_through_gradients_of_each_sample() -> None:
         return (g * g).sum()
 
     result = vmap(slope)(DATA)
-    same(result, looped(slope, DATA))
-    same(grad(result.sum(), w)[0], grad(looped(slope, DATA).sum(), w)[0])
+    same(result, loop(slope, DATA))
+    same(grad(result.sum(), w)[0], grad(loop(slope, DATA).sum(), w)[0])
 
 
 def f(x: Any) -> Any:
@@ -574,7 +574,7 @@ def test_hessian_by_nesting() -> None:
         (g,) = grad(f(leaf).sum(), leaf, create_graph=True)
         return grad(g, leaf, e)[0]
 
-    same(vmap(row)(eye), looped(row, eye), 1e-10)
+    same(vmap(row)(eye), loop(row, eye), 1e-10)
     same(vmap(row)(eye), adjoint.func.hessian(lambda a: f(a).sum())(x), 1e-9)
 
 
@@ -584,7 +584,7 @@ def test_compositions_with_func(outer: str, inner: str) -> None:
     transforms = {"jacrev": adjoint.func.jacrev, "jacfwd": adjoint.func.jacfwd, "vmap": of_scaled}
     mapped = transforms[outer](transforms[inner](f if "vmap" not in (outer, inner) else elementwise))
     x = t(2, *[3] * (1 + (outer == "vmap") + (inner == "vmap")))
-    same(vmap(mapped)(x), looped(mapped, x), 1e-9)
+    same(vmap(mapped)(x), loop(mapped, x), 1e-9)
 
 
 def of_scaled(function: Any) -> Any:

@@ -179,7 +179,7 @@ def test_gradients_of_a_mapped_function(rule: Rule, kind: str, create_graph: boo
         same = flat(again)
         ends, drivers = [], []
         for i in range(N):
-            inputs = {name: picked(value, i) if name in case.names else value for name, value in again.items()}
+            inputs = {name: pick(value, i) if name in case.names else value for name, value in again.items()}
             for y, w in zip(case.call(**inputs), weights, strict=True):
                 if y.requires_grad:
                     ends.append(y)
@@ -190,7 +190,7 @@ def test_gradients_of_a_mapped_function(rule: Rule, kind: str, create_graph: boo
             np.testing.assert_allclose(a.detach()._array, b._array, 1e-8, 1e-8)
 
 
-def picked(value: Any, i: int) -> Any:
+def pick(value: Any, i: int) -> Any:
     return tuple(member[i] for member in value) if isinstance(value, tuple) else value[i]
 
 
@@ -275,7 +275,7 @@ def test_two_levels(rule: Rule, kind: str) -> None:
         middle = tuple(0 if key in rest else None for key in keys)
         result = adjoint.vmap(adjoint.vmap(call, middle), outer)(*[values[key] for key in keys])
         for i in range(N):
-            args = [picked(values[key], i) if key == first else values[key] for key in keys]
+            args = [pick(values[key], i) if key == first else values[key] for key in keys]
             for y, once in zip(result, adjoint.vmap(call, middle)(*args), strict=True):
                 np.testing.assert_allclose(y[i]._array, once._array, 1e-9, 1e-9)
 

@@ -71,7 +71,7 @@ def test_points_are_of_all_sizes(dtype: str) -> None:
 
 
 def test_each_listed_error_is_one() -> None:
-    faults = {name for row in accuracy_page.stored().rows for name in accuracy.faults(row)}
+    faults = {name for row in accuracy_page.read_tables().rows for name in accuracy.faults(row)}
     assert set(accuracy_page.listed()) - faults == set()
 
 
@@ -149,6 +149,6 @@ def test_reductions(dtype: str, title: str) -> None:
 
 def test_the_page_shows_the_stored_tables() -> None:
     page = accuracy_page.PAGE.read_text(encoding="utf-8")
-    tables = accuracy_page.stored()
+    tables = accuracy_page.read_tables()
     first = page.partition("<!-- run -->\n")[2].partition("\n<!-- /run -->")[0]
     assert accuracy_page.with_tables(page, tables, first) == page

@@ -21,7 +21,7 @@ def test_a_page_without_a_place_is_an_error() -> None:
 
 def test_the_page_shows_the_stored_figures() -> None:
     page = figures.PAGE.read_text(encoding="utf-8")
-    for name, run in figures.stored().items():
+    for name, run in figures.read_all().items():
         assert figures.with_figures(page, name, figures.section(run)) == page
 
 

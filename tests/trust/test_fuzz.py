@@ -34,10 +34,10 @@ def test_short_form(name: str) -> None:
 
 
 def test_calls_of_other_lengths() -> None:
-    draws = [options.resized("X(3, 4).roll(3, 0) + P(4)", random.Random(k), 2000) for k in range(60)]
+    draws = [options.resize("X(3, 4).roll(3, 0) + P(4)", random.Random(k), 2000) for k in range(60)]
     # a length only in the inputs, or in any position
     assert {"X(17, 4).roll(3, 0) + P(4)", "X(9, 4).roll(9, 0) + P(4)", "X(3, 0).roll(3, 0) + P(0)"} <= {*draws}
-    assert options.resized("X(3, 4)", random.Random(1), 0) == "X(3, 4)"
+    assert options.resize("X(3, 4)", random.Random(1), 0) == "X(3, 4)"
 
 
 def test_examples() -> None:

@@ -42,9 +42,9 @@ def test_memory_that_cannot_be_had(name: str, kind: str, library: str) -> None:
 
 def test_what_is_judged_a_fault() -> None:
     flat = {"grown": 0.0, "first": 1e-6, "last": 1e-6}
-    assert list(soak.judged(flat)) == []
-    assert list(soak.judged(flat | {"grown": 2.0**25})) == ["memory has grown by 32.0 MiB"]
-    assert list(soak.judged(flat | {"last": 2e-6})) == ["a step takes 2 µs at last, and 1 µs at first"]
+    assert list(soak.judge(flat)) == []
+    assert list(soak.judge(flat | {"grown": 2.0**25})) == ["memory has grown by 32.0 MiB"]
+    assert list(soak.judge(flat | {"last": 2e-6})) == ["a step takes 2 µs at last, and 1 µs at first"]
 
 
 def test_a_scenario_that_leaves_something_behind_is_a_fault() -> None:

@@ -57,7 +57,7 @@ def selected(x: Tensor) -> tuple[Tensor, Tensor]:
     return result.values + first[:2], result.indices.long() + places[:2]
 
 
-def solved(a: Tensor, b: Tensor) -> Tensor:
+def solve(a: Tensor, b: Tensor) -> Tensor:
     size: adjoint.Size = a.shape
     eye = adjoint.eye(size[0], dtype=a.dtype)
     return adjoint.linalg.solve(a + eye, b) + adjoint.nn.functional.relu(b)
@@ -84,7 +84,7 @@ def energy(x: Tensor) -> Tensor:
     return (x**3).sum()
 
 
-def transformed(x: Tensor) -> list[Tensor]:
+def transform(x: Tensor) -> list[Tensor]:
     slope: Tensor = adjoint.func.grad(energy)(x)
     rows: Tensor = adjoint.func.vmap(adjoint.func.grad(energy))(adjoint.stack([x, x]))
     value, tangent = adjoint.func.jvp(energy, (x,), (adjoint.ones_like(x),))
@@ -101,7 +101,7 @@ def functional(x: Tensor) -> tuple[Tensor, ...]:
     return matrix, primal, tangent if tangent is not None else primal
 
 
-def hooked(x: Tensor) -> list[Tensor]:
+def hook(x: Tensor) -> list[Tensor]:
     grads: list[Tensor] = []
     handle = x.register_hook(grads.append)
     with adjoint.autograd.graph.save_on_cpu(), adjoint.enable_grad():
@@ -118,7 +118,7 @@ def predicted(x: Tensor) -> Tensor:
     return adjoint.softmax(x, dim=-1)
 
 
-def timed(x: Tensor) -> str:
+def measure_time(x: Tensor) -> str:
     with adjoint.autograd.profiler.profile() as profile:
         adjoint.nn.functional.cross_entropy(adjoint.stack([x, x]), adjoint.tensor([0, 1])).backward()
     return profile.key_averages().table(row_limit=3)
@@ -137,10 +137,12 @@ def parameters() -> dict[str, Tensor]:
 def main() -> None:
     x = adjoint.tensor([1.0, 2.0, 3.0], requires_grad=True)
     print(gradient(rosenbrock, x), fit(), shapes(adjoint.ones(2, 3)), mixed(x), selected(x), numbers(x))
-    print(solved(adjoint.ones(2, 2), adjoint.ones(2, 1)))
+    print(solve(adjoint.ones(2, 2), adjoint.ones(2, 1)))
     y: Tensor = Cube.apply(x)
     y.sum().backward()
-    print(transformed(x.detach()), functional(x.detach()), hooked(x), predicted(x), timed(x), minimum(), parameters())
+    print(
+        transform(x.detach()), functional(x.detach()), hook(x), predicted(x), measure_time(x), minimum(), parameters()
+    )
     assert adjoint.autograd.gradcheck(energy, (x.detach().double().requires_grad_(),))
     adjoint.testing.assert_close(x, x)
 

@@ -36,7 +36,7 @@ def stored(kind: str, seed: int) -> Run:
     """The run of earlier pieces, on this machine or on the one that wrote the figures of the long form."""
     file = file_of(kind, seed)
     if not file.exists():
-        return of_figures(kind, seed, figures.stored().get("fuzz"))
+        return of_figures(kind, seed, figures.read_all().get("fuzz"))
     state = json.loads(file.read_text(encoding="utf-8"))
     faults = {int(number): Fault(*fault) for number, fault in state.pop("faults").items()}
     return Run(**state, faults=faults)

@@ -137,10 +137,10 @@ class Cases(compared.Cases):
             if name not in theirs:
                 if isinstance(one, Error) and OWN_AFFAIR.search(one.text):
                     continue
-                if not is_derivative(name) or (isinstance(one, Error) and answered(name, theirs)):
+                if not is_derivative(name) or (isinstance(one, Error) and has_answer(name, theirs)):
                     yield name, f"{apart(one, None)}, PyTorch has none"
             elif not alike(name, one, theirs[name], case.rounding) and not (
-                name.startswith("tangent") and transposed(ours)
+                name.startswith("tangent") and are_transposed(ours)
             ):
                 yield name, apart(one, theirs[name])
 
@@ -153,7 +153,7 @@ def is_value(name: str) -> bool:
     return name.startswith("value") or name.endswith(" values")
 
 
-def answered(name: str, theirs: Iterable[str]) -> bool:
+def has_answer(name: str, theirs: Iterable[str]) -> bool:
     """Whether PyTorch has the derivative that is an error here."""
     return any(other.startswith(name) for other in theirs)
 
@@ -180,7 +180,7 @@ def is_part_finite(values: Any) -> bool:
     return isinstance(values, np.ndarray) and not np.isfinite(values).all()
 
 
-def transposed(ours: Observations) -> bool:
+def are_transposed(ours: Observations) -> bool:
     """Whether tangents and gradients of a call are each other's transpose, with the numbers of options.wave."""
     tangents = [value for name, value in ours if name.startswith("tangent")]
     gradients = [value for name, value in ours if name.startswith("gradient")]

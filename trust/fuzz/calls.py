@@ -446,7 +446,7 @@ class Cases:
             where = internal(error)
             return Fault(type(error).__name__, where, str(error)) if where else None
         finally:
-            tidied()
+            tidy()
         return None
 
     def close(self) -> None:
@@ -522,14 +522,14 @@ def names() -> dict[str, Any]:
         tensor = adjoint.tensor(numbers).to(getattr(adjoint, dtype))
         return tensor.requires_grad_() if grad and tensor.is_floating_point() | tensor.is_complex() else tensor
 
-    def filled(shape: tuple[int, ...], value: float, dtype: str, grad: bool = False) -> Any:
+    def fill(shape: tuple[int, ...], value: float, dtype: str, grad: bool = False) -> Any:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             tensor = adjoint.tensor(numpy.full(shape, value)).to(getattr(adjoint, dtype))
         return tensor.requires_grad_() if grad and tensor.is_floating_point() | tensor.is_complex() else tensor
 
     return {
-        "A": adjoint, "T": from_values, "R": from_numbers, "F": filled, "numpy": numpy,
+        "A": adjoint, "T": from_values, "R": from_numbers, "F": fill, "numpy": numpy,
         "inf": float("inf"), "nan": float("nan"),
     }  # fmt: skip
 
@@ -562,7 +562,7 @@ def internal(error: BaseException) -> str | None:
     return frames_here[-1] if frames_here and not frames_here[-1].startswith("namespaces.py") else None
 
 
-def tidied() -> None:
+def tidy() -> None:
     """Modes as they are at the start."""
     import adjoint
 

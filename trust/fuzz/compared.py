@@ -52,7 +52,7 @@ class Cases:
     def text(self, number: int) -> str:
         case = self.case(number)
         if isinstance(case, Program) and self.compare(case):
-            case = programs.shortened(case, lambda shorter: bool(self.compare(shorter)))
+            case = programs.shorten(case, lambda shorter: bool(self.compare(shorter)))
         return str(case)
 
     def fault(self, number: int) -> Fault | None:

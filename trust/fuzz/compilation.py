@@ -60,7 +60,7 @@ class Cases:
     def text(self, number: int) -> str:
         case = case_of(f"{self.seed}:{number}")
         if isinstance(case, Program) and fault(case):
-            case = programs.shortened(case, lambda shorter: fault(shorter) is not None)
+            case = programs.shorten(case, lambda shorter: fault(shorter) is not None)
         return str(case)
 
     def fault(self, number: int) -> Fault | None:
@@ -107,7 +107,7 @@ def function(program: Program) -> Callable[[Any], Callable[..., Any]]:
 
 def function_of_call(call: Call) -> Callable[..., Any]:
     """A call of all its inputs."""
-    return lambda *inputs: options.evaluated(adjoint, call, options.Stored(inputs))
+    return lambda *inputs: options.evaluate(adjoint, call, options.Stored(inputs))
 
 
 def observed(case: Program | Call, wrap: Callable[[Any], Any]) -> Observations:
@@ -133,8 +133,8 @@ def observed(case: Program | Call, wrap: Callable[[Any], Any]) -> Observations:
             observations.append((f"call {k}", results))
             continue
         tensors = [result for result in results if isinstance(result, adjoint.Tensor)]
-        observations += described(f"call {k} results", tensors)
-        observations += described(f"call {k} arguments", [*args, *closure])
+        observations += description(f"call {k} results", tensors)
+        observations += description(f"call {k} arguments", [*args, *closure])
         observations += gradients(f"call {k}", tensors, [*args, *closure])
     return observations
 
@@ -159,11 +159,11 @@ def arguments_of_call(call: Call, k: int, other: int) -> list[Any]:
     inputs = options.Inputs(
         adjoint, replace(call, seed=call.seed + 1000 * (k + 1), layouts=layouts), options.leaf_for(call.seed, GRADS)
     )
-    options.evaluated(adjoint, call, inputs)
+    options.evaluate(adjoint, call, inputs)
     return inputs.all
 
 
-def described(where: str, tensors: list[Any]) -> Observations:
+def description(where: str, tensors: list[Any]) -> Observations:
     observations: Observations = []
     for k, t in enumerate(tensors):
         is_leaf = attempt(lambda t=t: t.is_leaf)  # type: ignore[misc]
@@ -179,7 +179,7 @@ def gradients(where: str, results: list[Any], inputs: list[Any]) -> Observations
         return []
     observations: Observations = []
 
-    def pulled(name: str, outputs: list[Any], create_graph: bool = False) -> list[Any]:
+    def pull(name: str, outputs: list[Any], create_graph: bool = False) -> list[Any]:
         weights = [adjoint.ones_like(y).detach() for y in outputs]
         grads = attempt(
             lambda: adjoint.autograd.grad(
@@ -192,10 +192,10 @@ def gradients(where: str, results: list[Any], inputs: list[Any]) -> Observations
         observations.extend((f"{where} {name} by {k}", array_or_none(g)) for k, g in enumerate(grads))
         return [real(adjoint, g).sin().sum() for g in grads if g is not None and g.requires_grad]
 
-    pulled("gradient of the first", ys[:1])
-    again = pulled("gradient", ys, create_graph=True)
+    pull("gradient of the first", ys[:1])
+    again = pull("gradient", ys, create_graph=True)
     if again:
-        pulled("second order", [sum(again[1:], again[0])])
+        pull("second order", [sum(again[1:], again[0])])
     attempt(lambda: adjoint.autograd.backward(ys, [adjoint.ones_like(y) for y in ys]))
     grads = [x.grad if attempt(lambda x=x: x.is_leaf) is True else None for x in leaves]  # type: ignore[misc]
     return [*observations, *((f"{where} .grad {k}", array_or_none(g)) for k, g in enumerate(grads))]

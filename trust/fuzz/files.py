@@ -203,7 +203,7 @@ WORDS = (
 NUMBERS = (0, 1, 2, 7, 0x7F, 0x80, 0xFF, 0x7FFF, 0xFFFF, 0x7FFFFFFF, 0xFFFFFFFF, 2**40, 2**62, 2**63 - 1)
 
 
-def mutated(draw: random.Random, data: bytes, pool: list[bytes]) -> bytes:
+def mutate(draw: random.Random, data: bytes, pool: list[bytes]) -> bytes:
     """A file with one change."""
     n = len(data)
     start = draw.randrange(n + 1)
@@ -252,12 +252,12 @@ def next_file(draw: random.Random, data: bytes, pool: list[bytes]) -> bytes:
         if inner and data.startswith(b"PK"):
             part = draw.choice(("data.pkl", "data.pkl", "data.pkl", "data/0", "byteorder"))
             with contextlib.suppress(Exception):
-                data = rewritten(data, lambda contents: mutated(draw, contents, pool), part)
+                data = rewritten(data, lambda contents: mutate(draw, contents, pool), part)
         elif inner and data.startswith(b"\x1f\x8b"):
             with contextlib.suppress(Exception):
-                data = gzip.compress(mutated(draw, gzip.decompress(data), pool))
+                data = gzip.compress(mutate(draw, gzip.decompress(data), pool))
         else:
-            data = mutated(draw, data, pool)
+            data = mutate(draw, data, pool)
     return data
 
 

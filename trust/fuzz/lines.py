@@ -34,7 +34,7 @@ def observe(library: Any, program: Program) -> Observations:
         library.set_grad_enabled(True)
     tensors = {name: value for name, value in space.items() if name.startswith("v") and hasattr(value, "numel")}
     for name, value in tensors.items():
-        observed += described(name, value)
+        observed += description(name, value)
     for name, value in tensors.items():
         if (
             value.requires_grad
@@ -88,7 +88,7 @@ def real(library: Any, g: Any) -> Any:
     return library.view_as_real(g.resolve_conj()) if g.is_complex() else g
 
 
-def described(name: str, value: Any) -> Observations:
+def description(name: str, value: Any) -> Observations:
     is_leaf = attempt(lambda: value.is_leaf)
     return [
         (f"{name} dtype", str(value.dtype).rpartition(".")[2]),

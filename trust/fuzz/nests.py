@@ -30,7 +30,7 @@ from trust.fuzz.transforms import (
     PLAIN,
     Function,
     Transform,
-    weighted,
+    weighted_sum,
     zero_if_none,
 )
 
@@ -75,7 +75,7 @@ class Cases:
 
     def text(self, number: int) -> str:
         nest = nest_of(f"{self.seed}:{number}")
-        return str(shortened(nest, lambda shorter: fault(shorter) is not None) if fault(nest) else nest)
+        return str(shorten(nest, lambda shorter: fault(shorter) is not None) if fault(nest) else nest)
 
     def fault(self, number: int) -> Fault | None:
         return fault(nest_of(f"{self.seed}:{number}"))
@@ -121,7 +121,7 @@ def parts_of(nest: Nest) -> tuple[Any, list[Any], Function]:
         x, *closure = programs.inputs_of(adjoint, nest.program)
         return x, closure, function_of_program(nest.program, nest.result, closure)
     inputs = options.Inputs(adjoint, nest.program, options.leaf)
-    options.evaluated(adjoint, nest.program, inputs)
+    options.evaluate(adjoint, nest.program, inputs)
     x = inputs.leaves[int(nest.result) % len(inputs.leaves)]
     return x, [leaf for leaf in inputs.leaves if leaf is not x], function_of_call(nest.program, inputs.all, x)
 
@@ -131,7 +131,7 @@ def function_of_call(call: Call, inputs: list[Any], argument: Any) -> Function:
 
     def f(x: Any) -> Any:
         values = options.Stored([x if value is argument else value for value in inputs])
-        results = options.evaluated(adjoint, call, values)
+        results = options.evaluate(adjoint, call, values)
         rows = [adjoint.view_as_real(y) if y.is_complex() else y for y in results]
         return adjoint.cat([y.reshape(-1) for y in rows if y.is_floating_point()])
 
@@ -157,7 +157,7 @@ def observed(nest: Nest, table: dict[str, Transform]) -> Observations:
     leaves = [x, *([] if CLOSED & {*nest.transforms} else [t for t in closure if t.requires_grad])]
     grads: Any = [None] * len(leaves)
     if y.requires_grad:
-        grads = adjoint.autograd.grad(weighted(adjoint, y), leaves, allow_unused=True)
+        grads = adjoint.autograd.grad(weighted_sum(adjoint, y), leaves, allow_unused=True)
     pairs = zip(grads, leaves, strict=True)
     return [
         ("result", array(y)),
@@ -195,7 +195,7 @@ def is_finite(nest: Nest) -> bool:
     return bool(np.isfinite(array(f(x))).all())
 
 
-def shortened(nest: Nest, fails: Callable[[Nest], bool]) -> Nest:
+def shorten(nest: Nest, fails: Callable[[Nest], bool]) -> Nest:
     """The nest with as few transforms and lines as the failure needs."""
     changed = True
     while changed:
@@ -206,6 +206,6 @@ def shortened(nest: Nest, fails: Callable[[Nest], bool]) -> Nest:
                 nest, changed = shorter, True
                 break
     if isinstance(nest.program, Program):
-        program = programs.shortened(nest.program, lambda program: fails(replace(nest, program=program)))
+        program = programs.shorten(nest.program, lambda program: fails(replace(nest, program=program)))
         nest = replace(nest, program=program)
     return nest

@@ -65,11 +65,11 @@ def call(seed: int, most: int = MOST_ELEMENTS) -> Call:
     while CHOICE.search(text):
         text = CHOICE.sub(lambda match: draw.choice(match[1].split("|")), text, count=1)
     if draw.random() < 0.5:
-        text = resized(text, draw, most)
+        text = resize(text, draw, most)
     return Call(text, seed, draw.choices(list(DTYPES), list(DTYPES.values()))[0], draw.random() < 0.5)
 
 
-def resized(text: str, draw: random.Random, most: int) -> str:
+def resize(text: str, draw: random.Random, most: int) -> str:
     """The call with another length of all axes of one length, in its inputs or in its whole text."""
     lengths = sorted({number for _, numbers in SHAPE.findall(text) for number in re.findall(r"\d+", numbers)})
     if not lengths:
@@ -176,20 +176,20 @@ def outputs(library: Any, call: Call, wrap: Callable[[Any, int], Any]) -> tuple[
     """The differentiable results of a call, and its inputs."""
     inputs = Inputs(library, call, wrap)
     library.manual_seed(0)
-    return evaluated(library, call, inputs), inputs.leaves
+    return evaluate(library, call, inputs), inputs.leaves
 
 
-def evaluated(library: Any, call: Call, inputs: Inputs | Stored) -> list[Any]:
+def evaluate(library: Any, call: Call, inputs: Inputs | Stored) -> list[Any]:
     """The tensors in the result of a call."""
     space = {
         "L": library, "F": library.nn.functional, "inf": float("inf"), "nan": float("nan"),
         "X": inputs.real, "P": inputs.positive, "D": inputs.definite, "I": inputs.integers, "B": inputs.mask,
     }  # fmt: skip
-    return [part for part in flattened(eval(call.text, space)) if hasattr(part, "numel")]
+    return [part for part in flatten(eval(call.text, space)) if hasattr(part, "numel")]
 
 
-def flattened(value: Any) -> list[Any]:
-    return [leaf for part in value for leaf in flattened(part)] if isinstance(value, (tuple, list)) else [value]
+def flatten(value: Any) -> list[Any]:
+    return [leaf for part in value for leaf in flatten(part)] if isinstance(value, (tuple, list)) else [value]
 
 
 def numbers(shape: tuple[int, ...], is_complex: bool, k: int) -> Any:

@@ -7,7 +7,7 @@ fail stay, since errors are compared too. This module runs beside PyTorch too, a
     v4 = v3.mT[..., 1:]
     v3.mul_(v1)
 
-A program that shows a difference is shortened by leaving lines out (`shortened`).
+A program that shows a difference is shortened by removing lines (`shorten`).
 """
 
 from __future__ import annotations
@@ -181,7 +181,7 @@ def program(
             error = carried_out(line, space)
             if error is None or draw.random() < failing:
                 lines.append(line)
-                cleaned(space, most)
+                clean(space, most)
     finally:
         library.set_grad_enabled(before)
     return replace(start, lines=tuple(lines))
@@ -228,7 +228,7 @@ def carried_out(line: str, space: dict[str, Any]) -> BaseException | None:
     return None
 
 
-def cleaned(space: dict[str, Any], most: int) -> None:
+def clean(space: dict[str, Any], most: int) -> None:
     """Leave out results that are no tensors, or too large."""
     takes_complex = any(space[name].is_complex() for name in FIRST)
     for name in [name for name in space if name.startswith("v")]:
@@ -243,7 +243,7 @@ def cleaned(space: dict[str, Any], most: int) -> None:
 # shortening -----------------------------------------------------------------------------------------------------------
 
 
-def shortened(whole: Program, fails: Callable[[Program], bool]) -> Program:
+def shorten(whole: Program, fails: Callable[[Program], bool]) -> Program:
     """The shortest program that still fails: lines are removed one by one."""
     lines = list(whole.lines)
     changed = True

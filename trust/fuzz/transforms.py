@@ -25,7 +25,7 @@ def wave(library: Any, like: Any, phase: float = 0.0) -> Any:
     return library.cos(library.arange(n, dtype=library.float64) + phase).reshape(shape).to(like.dtype)
 
 
-def weighted(library: Any, y: Any) -> Any:
+def weighted_sum(library: Any, y: Any) -> Any:
     """A number that depends on every element."""
     return (y * wave(library, y)).sum() + 0.1 * (y * y).sum()
 
@@ -63,12 +63,12 @@ def by_compile(L: Any, f: Function) -> Function:
     """A function that is recorded, and replayed at the given point."""
     compiled = L.compile(f)
 
-    def replayed(x: Any) -> Any:
+    def replay(x: Any) -> Any:
         compiled(0.9 * x)
         compiled(1.1 * x)
         return compiled(x)
 
-    return replayed
+    return replay
 
 
 def by_batched_pass(L: Any, f: Function) -> Function:
@@ -94,7 +94,7 @@ def by_backward(L: Any, f: Function) -> Function:
         with L.enable_grad():
             z = opened(L, x)
             z.retain_grad()
-            total = weighted(L, f(z))
+            total = weighted_sum(L, f(z))
             if not total.requires_grad:
                 return L.zeros_like(x)
             total.backward(inputs=[z], create_graph=True)
@@ -155,7 +155,7 @@ def by_function(L: Any, f: Function) -> Function:
 
 
 def with_hooks(L: Any, f: Function) -> Function:
-    def hooked(x: Any) -> Any:
+    def hook(x: Any) -> Any:
         y = f(x)
         if y.requires_grad:
             # a hook on one of several results gets None where only another has a cotangent
@@ -164,18 +164,18 @@ def with_hooks(L: Any, f: Function) -> Function:
                 y.grad_fn.register_hook(lambda grads, _: grads)
         return y
 
-    return hooked
+    return hook
 
 
 def with_saved_hooks(L: Any, f: Function) -> Function:
-    def hooked(x: Any) -> Any:
+    def hook(x: Any) -> Any:
         with L.autograd.graph.saved_tensors_hooks(lambda t: t.clone(), lambda t: t):
             return f(x)
 
-    return hooked
+    return hook
 
 
-def assigned(z: Any, x: Any) -> Any:
+def assign(z: Any, x: Any) -> Any:
     """z, written over with x."""
     z[...] = x
     return z
@@ -191,7 +191,7 @@ def inner_pass(L: Any, f: Function) -> Function:
     def gradient(x: Any) -> Any:
         with L.enable_grad():
             z = x.view_as(x) if x.requires_grad else x.detach().requires_grad_()
-            total = weighted(L, f(z))
+            total = weighted_sum(L, f(z))
             if not total.requires_grad:
                 return L.zeros_like(x)
             return zero_if_none(L, L.autograd.grad(total, z, create_graph=True, allow_unused=True)[0], z)
@@ -200,8 +200,8 @@ def inner_pass(L: Any, f: Function) -> Function:
 
 
 OWN: dict[str, Transform] = {
-    "grad": lambda L, f: L.func.grad(lambda x: weighted(L, f(x))),
-    "value": lambda L, f: lambda x: sum(L.func.grad_and_value(lambda x: weighted(L, f(x)))(x)),
+    "grad": lambda L, f: L.func.grad(lambda x: weighted_sum(L, f(x))),
+    "value": lambda L, f: lambda x: sum(L.func.grad_and_value(lambda x: weighted_sum(L, f(x)))(x)),
     "vjp": lambda L, f: lambda x: (lambda y, pull: pull(wave(L, y))[0])(*L.func.vjp(f, x)),
     "jvp": lambda L, f: lambda x: L.func.jvp(f, (x,), (wave(L, x),))[1],
     "jvp and value": lambda L, f: lambda x: (lambda y, t: y + t)(*L.func.jvp(f, (x,), (x,))),
@@ -211,7 +211,7 @@ OWN: dict[str, Transform] = {
     "jacrev": lambda L, f: lambda x: L.func.jacrev(f)(x).sum(-1) if x.ndim else L.func.jacrev(f)(x),
     "jacrev in chunks": lambda L, f: lambda x: L.func.jacrev(f, chunk_size=2)(x),
     "jacfwd": lambda L, f: lambda x: L.func.jacfwd(f)(x).sum(-1) if x.ndim else L.func.jacfwd(f)(x),
-    "hessian": lambda L, f: L.func.hessian(lambda x: weighted(L, f(x))),
+    "hessian": lambda L, f: L.func.hessian(lambda x: weighted_sum(L, f(x))),
     "functional": lambda L, f: lambda x: L.autograd.functional.jacobian(f, x, create_graph=True),
     "vmap": lambda L, f: lambda x: L.func.vmap(f)(variants(L, x, 0)),
     "vmap last": lambda L, f: lambda x: L.func.vmap(f, in_dims=-1, out_dims=-1)(variants(L, x, -1)),
@@ -223,32 +223,36 @@ OWN: dict[str, Transform] = {
     "hooks": with_hooks,
     "saved hooks": with_saved_hooks,
     "a pass": inner_pass,
-    "mixed": lambda L, f: lambda x: L.func.grad(lambda y: weighted(L, f(y) * x.sum()) + (x * y.sin()).sum())(x.cos()),
+    "mixed": lambda L, f: (
+        lambda x: L.func.grad(lambda y: weighted_sum(L, f(y) * x.sum()) + (x * y.sin()).sum())(x.cos())
+    ),
     "mixed jvp": lambda L, f: lambda x: L.func.jvp(lambda y: f(y) * x.sum(), (x.cos(),), (x * x,))[1],
     "detached": lambda L, f: lambda x: f(x) + f(x.detach()),
     "twice": lambda L, f: lambda x: f(0.5 * x) + f(x).sin(),
     "in place": lambda L, f: lambda x: f(x.clone().mul_(0.5)).mul(2.0).add_(1.0),
-    "item": lambda L, f: lambda x: f(assigned(L.zeros_like(x), x * x)),
+    "item": lambda L, f: lambda x: f(assign(L.zeros_like(x), x * x)),
     "third jet": by_third_jet,
     "compiled": by_compile,
     "batched pass": by_batched_pass,
     "backward": by_backward,
-    "hvp": lambda L, f: lambda x: L.func.hvp(lambda x: weighted(L, f(x)), (x,), (wave(L, x),))[0],
+    "hvp": lambda L, f: lambda x: L.func.hvp(lambda x: weighted_sum(L, f(x)), (x,), (wave(L, x),))[0],
     "functional hvp": lambda L, f: lambda x: L.autograd.functional.hvp(
-        lambda x: weighted(L, f(x)), x, wave(L, x), create_graph=True
+        lambda x: weighted_sum(L, f(x)), x, wave(L, x), create_graph=True
     )[1],
     "functional vhp": lambda L, f: lambda x: L.autograd.functional.vhp(
-        lambda x: weighted(L, f(x)), x, wave(L, x), create_graph=True
+        lambda x: weighted_sum(L, f(x)), x, wave(L, x), create_graph=True
     )[1],
     "functional jvp": lambda L, f: lambda x: L.autograd.functional.jvp(f, x, wave(L, x), create_graph=True)[1],
     "functional vjp": by_functional_vjp,
     "functional hessian": lambda L, f: lambda x: L.autograd.functional.hessian(
-        lambda x: weighted(L, f(x)), x, create_graph=True
+        lambda x: weighted_sum(L, f(x)), x, create_graph=True
     ),
     "laplacian": lambda L, f: lambda x: L.func.laplacian(f)(x),
-    "aux": lambda L, f: lambda x: L.func.grad(lambda x: (weighted(L, f(x)), x), has_aux=True)(x)[0],
+    "aux": lambda L, f: lambda x: L.func.grad(lambda x: (weighted_sum(L, f(x)), x), has_aux=True)(x)[0],
     "jacfwd in chunks": lambda L, f: lambda x: L.func.jacfwd(f, chunk_size=2)(x),
-    "second argument": lambda L, f: lambda x: L.func.grad(lambda a, b: weighted(L, f(a * b)), argnums=1)(x.cos(), x),
+    "second argument": lambda L, f: (
+        lambda x: L.func.grad(lambda a, b: weighted_sum(L, f(a * b)), argnums=1)(x.cos(), x)
+    ),
     "both arguments": lambda L, f: lambda x: sum(
         L.func.jacrev(lambda a, b: f(a * b.sin()), argnums=(0, 1))(x.cos(), x)
     ),
@@ -277,7 +281,7 @@ def pulled(L: Any, f: Function, x: Any, cotangent: Callable[[Any], Any]) -> Any:
 
 
 def plain_gradient(L: Any, f: Function, x: Any) -> Any:
-    return pulled(L, lambda x: weighted(L, f(x)), x, L.ones_like)
+    return pulled(L, lambda x: weighted_sum(L, f(x)), x, L.ones_like)
 
 
 def pushed(L: Any, f: Function, x: Any, tangent: Any) -> tuple[Any, Any]:
@@ -341,7 +345,7 @@ def plain_laplacian(L: Any, f: Function, x: Any) -> Any:
     return second.reshape(*shape, n, n).diagonal(0, -2, -1).sum(-1)
 
 
-def looped(L: Any, f: Function, points: list[Any], out: int = 0) -> Any:
+def loop(L: Any, f: Function, points: list[Any], out: int = 0) -> Any:
     return L.stack([f(point) for point in points], out)
 
 
@@ -351,7 +355,7 @@ def three(x: Any) -> list[Any]:
 
 PLAIN: dict[str, Transform] = {
     "grad": lambda L, f: lambda x: plain_gradient(L, f, x),
-    "value": lambda L, f: lambda x: weighted(L, f(x)) + plain_gradient(L, f, x),
+    "value": lambda L, f: lambda x: weighted_sum(L, f(x)) + plain_gradient(L, f, x),
     "vjp": lambda L, f: lambda x: pulled(L, f, x, lambda y: wave(L, y)),
     "jvp": lambda L, f: lambda x: pushed(L, f, x, wave(L, x))[1],
     "jvp and value": lambda L, f: lambda x: sum(pushed(L, f, x, x)),
@@ -363,18 +367,18 @@ PLAIN: dict[str, Transform] = {
     "jacfwd": lambda L, f: lambda x: plain_jacobian(L, f, x).sum(-1) if x.ndim else plain_jacobian(L, f, x),
     "hessian": lambda L, f: lambda x: plain_jacobian(L, lambda x: plain_gradient(L, f, x), x),
     "functional": lambda L, f: lambda x: plain_jacobian(L, f, x),
-    "vmap": lambda L, f: lambda x: looped(L, f, three(x)),
-    "vmap last": lambda L, f: lambda x: looped(L, f, three(x), -1),
-    "vmap moved": lambda L, f: lambda x: looped(L, f, three(x)),
-    "vmap in chunks": lambda L, f: lambda x: looped(L, f, three(x)),
-    "vmap of a number": lambda L, f: lambda x: looped(L, f, [a * x for a in two(L, x)]),
+    "vmap": lambda L, f: lambda x: loop(L, f, three(x)),
+    "vmap last": lambda L, f: lambda x: loop(L, f, three(x), -1),
+    "vmap moved": lambda L, f: lambda x: loop(L, f, three(x)),
+    "vmap in chunks": lambda L, f: lambda x: loop(L, f, three(x)),
+    "vmap of a number": lambda L, f: lambda x: loop(L, f, [a * x for a in two(L, x)]),
     "checkpoint": lambda L, f: f,
     "Function": lambda L, f: f,
     "hooks": lambda L, f: f,
     "saved hooks": lambda L, f: f,
     "a pass": inner_pass,
     "mixed": lambda L, f: lambda x: pulled(
-        L, lambda y: weighted(L, f(y) * x.sum()) + (x * y.sin()).sum(), x.cos(), L.ones_like
+        L, lambda y: weighted_sum(L, f(y) * x.sum()) + (x * y.sin()).sum(), x.cos(), L.ones_like
     ),
     "mixed jvp": lambda L, f: lambda x: pushed(L, lambda y: f(y) * x.sum(), x.cos(), x * x)[1],
     "detached": OWN["detached"],
@@ -396,7 +400,7 @@ PLAIN: dict[str, Transform] = {
     "laplacian": lambda L, f: lambda x: plain_laplacian(L, f, x),
     "aux": lambda L, f: lambda x: plain_gradient(L, f, x),
     "jacfwd in chunks": lambda L, f: lambda x: plain_jacobian(L, f, x),
-    "second argument": lambda L, f: lambda x: pulled(L, lambda b: weighted(L, f(x.cos() * b)), x, L.ones_like),
+    "second argument": lambda L, f: lambda x: pulled(L, lambda b: weighted_sum(L, f(x.cos() * b)), x, L.ones_like),
     "both arguments": lambda L, f: lambda x: plain_jacobian(L, lambda a: f(a * x.sin()), x.cos())
     + plain_jacobian(L, lambda b: f(x.cos() * b.sin()), x),
     "vmap of two": lambda L, f: lambda x: L.stack([f(a) + f(b.sin()) for a, b in zip(three(x), three(x), strict=True)]),

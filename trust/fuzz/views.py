@@ -35,7 +35,7 @@ class Cases:
         ]
 
     def text(self, number: int) -> str:
-        return f"{shortened(self.steps(number), lambda steps: self.fails(steps) is not None)}"
+        return f"{shorten(self.steps(number), lambda steps: self.fails(steps) is not None)}"
 
     def fault(self, number: int) -> Fault | None:
         return self.fails(self.steps(number))
@@ -55,7 +55,7 @@ class Cases:
         return {*self.programs.STEPS, "compare"}
 
 
-def shortened(steps: list[Step], fails: Callable[[list[Step]], bool]) -> list[Step]:
+def shorten(steps: list[Step], fails: Callable[[list[Step]], bool]) -> list[Step]:
     """The steps that the failure needs."""
     k = len(steps) - 1
     while k >= 0 and fails(steps):

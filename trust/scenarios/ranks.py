@@ -77,7 +77,7 @@ def fail(g: Any) -> None:
     raise ValueError("this rank fails")
 
 
-def restored(file: Path, network: Any, optimizer: Any) -> int:
+def restore(file: Path, network: Any, optimizer: Any) -> int:
     """The number of completed steps. Their state is loaded."""
     if not file.exists():
         return 0
@@ -108,7 +108,7 @@ def train(folder: Path, steps: int, what: str, seed: int) -> None:
     rank, ranks = world.Get_rank(), world.Get_size()
     network = model()
     optimizer = adjoint.optim.SGD(network.parameters(), lr=0.05, momentum=0.9)
-    first = restored(folder / "state", network, optimizer)
+    first = restore(folder / "state", network, optimizer)
     x, y = data()
     rows = slice(rank * ROWS // ranks, (rank + 1) * ROWS // ranks)
     with GradientReducer(network.parameters(), bucket_bytes=100, timeout=TIMEOUT) as reducer:

@@ -22,7 +22,7 @@ MAPS = {
 
 
 def plain(x, axis, axis_map):
-    return axis_maps._combined(xp, x, axis, axis_map.steps, axis_map.results, "add", 0)
+    return axis_maps._combine(xp, x, axis, axis_map.steps, axis_map.results, "add", 0)
 
 
 @pytest.mark.skipif(not scatter.compiled, reason="there is no loop in plain Python")

@@ -252,7 +252,7 @@ def test_what_is_no_ufunc_is_left_as_it_is() -> None:
 )
 def test_a_copy_that_dies_leaves_nothing() -> None:
     """Two threads may make the same copy at once. The second copy is kept, and the first one is freed completely."""
-    replaced: Any = vector_ufuncs._replaced  # type: ignore[attr-defined]
+    replaced: Any = vector_ufuncs._replace  # type: ignore[attr-defined]
 
     def pages_after(n: int) -> int:
         for _ in range(n):

@@ -19,13 +19,13 @@ def both(monkeypatch: pytest.MonkeyPatch, function: Any, *arguments: Any) -> tup
     """The result by vector loops, and the result by matrix products."""
     calls = []
 
-    def noted(*arrays: Any) -> bool:
+    def note(*arrays: Any) -> bool:
         calls.append(arrays)
         return can_do(*arrays)
 
     can_do = vectors.can_do
     with monkeypatch.context() as patch:
-        patch.setattr(vectors, "can_do", noted)
+        patch.setattr(vectors, "can_do", note)
         result = function(xp, *arguments)
     assert calls and all(can_do(*arrays) for arrays in calls)
     with monkeypatch.context() as patch:
@@ -43,7 +43,7 @@ def check(monkeypatch: pytest.MonkeyPatch, x: Any, w: Any, geometry: Geometry, g
     np.testing.assert_allclose(actual, expected, **tolerance)
     y = rng.normal(size=actual.shape).astype(x.dtype)
     bias = rng.normal(size=x.shape[1]).astype(x.dtype) if with_bias else None
-    actual, expected = both(monkeypatch, convolution.transposed, y, w, bias, image, geometry, groups)
+    actual, expected = both(monkeypatch, convolution.transpose, y, w, bias, image, geometry, groups)
     np.testing.assert_allclose(actual, expected, **tolerance)
     actual, expected = both(monkeypatch, convolution.weight, y, x, kernel, geometry, groups)
     np.testing.assert_allclose(actual, expected, **tolerance)

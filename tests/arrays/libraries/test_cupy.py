@@ -32,7 +32,7 @@ def cupy() -> Iterator[ModuleType]:
 
         yield cupy
         return
-    with stand_in_cupy.installed() as module:
+    with stand_in_cupy.install() as module:
         yield module
 
 

@@ -6,7 +6,7 @@ import pytest
 import adjoint
 from adjoint.autograd.profiler import profile
 from adjoint.nn import functional as F
-from adjoint.tools.profiler.functions import wrapped
+from adjoint.tools.profiler.functions import wrapped_functions
 
 EVALUATE = "autograd::engine::evaluate_function: "
 
@@ -17,7 +17,7 @@ def tree(call):
     return (name, [tree(inner) for inner in call.cpu_children]) if call.cpu_children else name
 
 
-def noted(program):
+def note(program):
     """The events of a program, without the engine's own events."""
     with profile() as prof:
         program()
@@ -44,31 +44,31 @@ CREATION = {
 
 @pytest.mark.parametrize("name", CREATION)
 def test_functions_that_make_tensors(name):
-    assert noted(CREATION[name]) == [name]
+    assert note(CREATION[name]) == [name]
 
 
 def test_like_functions_and_methods_that_are_written_by_hand():
     x = adjoint.ones(2)
-    assert noted(lambda: adjoint.zeros_like(x)) == ["zeros_like"]
-    assert noted(lambda: x.new_zeros(2)) == ["new_zeros"]
-    assert noted(lambda: x.detach()) == ["detach"]
-    assert noted(lambda: x[0].item()) == ["select", "item"]
-    assert noted(lambda: x.double()) == [("to", ["_to_copy"])]
-    assert noted(lambda: x.float()) == ["to"]
-    assert noted(lambda: bool(x[0] > 0)) == ["select", "gt", "is_nonzero"]
+    assert note(lambda: adjoint.zeros_like(x)) == ["zeros_like"]
+    assert note(lambda: x.new_zeros(2)) == ["new_zeros"]
+    assert note(lambda: x.detach()) == ["detach"]
+    assert note(lambda: x[0].item()) == ["select", "item"]
+    assert note(lambda: x.double()) == [("to", ["_to_copy"])]
+    assert note(lambda: x.float()) == ["to"]
+    assert note(lambda: bool(x[0] > 0)) == ["select", "gt", "is_nonzero"]
 
 
 def test_functions_made_of_operations_are_around_them():
     x, target = leaf(2, 3), adjoint.tensor([0, 1])
     children = ["log_softmax", "unsqueeze", "nll_loss"]
-    assert noted(lambda: F.cross_entropy(x, target)) == [("cross_entropy_loss", children)]
+    assert note(lambda: F.cross_entropy(x, target)) == [("cross_entropy_loss", children)]
     image, weight = adjoint.ones(1, 1, 3, 3), adjoint.ones(1, 1, 2, 2)
-    assert noted(lambda: F.conv2d(image, weight)) == [("conv2d", ["convolution"])]
+    assert note(lambda: F.conv2d(image, weight)) == [("conv2d", ["convolution"])]
     # a function with the same name as its operation makes one event
-    assert noted(lambda: x.sum()) == ["sum"]
-    assert noted(lambda: x / 2) == ["div"]
-    assert noted(lambda: x[:, 1:]) == ["slice"]
-    assert noted(lambda: x.max(1)) == ["max"]
+    assert note(lambda: x.sum()) == ["sum"]
+    assert note(lambda: x / 2) == ["div"]
+    assert note(lambda: x[:, 1:]) == ["slice"]
+    assert note(lambda: x.max(1)) == ["max"]
 
 
 def test_double_noted_call_keeps_what_is_known_of_the_inner_one():
@@ -81,7 +81,7 @@ def test_double_noted_call_keeps_what_is_known_of_the_inner_one():
 
 def test_formulas_of_a_backward_pass_are_inside_of_their_nodes():
     x = leaf(2, 2)
-    assert noted(lambda: (x**2).sum().backward()) == [
+    assert note(lambda: (x**2).sum().backward()) == [
         "pow",
         "sum",
         "ones_like",
@@ -94,7 +94,7 @@ def test_formulas_of_a_backward_pass_are_inside_of_their_nodes():
 def test_sums_of_cotangents_are_events():
     x = leaf(2)
     y = x * x + x
-    noted_names = noted(lambda: y.backward(adjoint.ones(2)))
+    noted_names = note(lambda: y.backward(adjoint.ones(2)))
     assert noted_names.count("add") == 2
     assert x.grad.tolist() == [3.0, 3.0]
 
@@ -141,14 +141,14 @@ def test_numbers_of_operations_follow_each_other():
 
 
 def test_functions_are_as_before_afterwards():
-    before = {(id(owner), name): vars(owner)[name] for owner, name, _, _ in wrapped()}
+    before = {(id(owner), name): vars(owner)[name] for owner, name, _, _ in wrapped_functions()}
     with profile() as outer:
         assert adjoint.ones is not before[id(adjoint), "ones"]
         with profile():
             adjoint.ones(2)
         assert adjoint.ones.__wrapped__ is before[id(adjoint), "ones"]
     assert outer.function_events == []
-    assert {(id(owner), name): vars(owner)[name] for owner, name, _, _ in wrapped()} == before
+    assert {(id(owner), name): vars(owner)[name] for owner, name, _, _ in wrapped_functions()} == before
 
 
 def test_a_function_that_the_user_replaced_stays(monkeypatch):
@@ -160,7 +160,7 @@ def test_a_function_that_the_user_replaced_stays(monkeypatch):
 
 
 def test_functions_without_a_profiler_in_their_thread_are_called_as_they_are():
-    wrapper = next(wrapper for owner, name, _, wrapper in wrapped() if name == "ones" and owner is adjoint)
+    wrapper = next(wrapper for owner, name, _, wrapper in wrapped_functions() if name == "ones" and owner is adjoint)
     assert wrapper(2).tolist() == [1.0, 1.0]
 
 
