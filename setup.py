@@ -86,18 +86,18 @@ def switch(name: str) -> bool:
     return os.environ.get(name, "0") not in ("", "0")
 
 
-def headers_of(file: Path, seen: set[Path]) -> set[Path]:
+def headers_of(file: Path, visited: set[Path]) -> set[Path]:
     """The headers that a declaration file or header includes, also through others and through what it cimports."""
-    if file not in seen and file.exists():
-        seen.add(file)
+    if file not in visited and file.exists():
+        visited.add(file)
         text = file.read_text(encoding="utf-8")
         for name in re.findall(r'(?:extern from|#include) "([\w./]+\.h)"', text):
             for header in map(Path, HEADERS):
                 if header.name == Path(name).name:
-                    headers_of(header, seen)
+                    headers_of(header, visited)
         for module in re.findall(r"^from (adjoint[\w.]+) cimport", text, re.MULTILINE):
-            headers_of(Path("src", *module.split(".")).with_suffix(".pxd"), seen)
-    return {path for path in seen if path.suffix == ".h"}
+            headers_of(Path("src", *module.split(".")).with_suffix(".pxd"), visited)
+    return {path for path in visited if path.suffix == ".h"}
 
 
 def extensions() -> list[Extension]:

@@ -19,8 +19,8 @@ from .score import (
     by_family,
     by_reason,
     by_tier,
-    counted,
     entries_right,
+    numbers_by_entry,
     samples_right,
 )
 
@@ -128,13 +128,13 @@ def samples(groups: Mapping[str, Sequence[Score]]) -> list[str]:
 def explanations(scores: Sequence[Score]) -> Iterator[str]:
     """Each reason, with its entries and numbers of samples."""
     for why, findings in by_reason(scores).items():
-        names = ", ".join(f"`{name}` {count}" for name, count in sorted(counted(findings).items()))
+        names = ", ".join(f"`{name}` {count}" for name, count in sorted(numbers_by_entry(findings).items()))
         yield f"- {why.reason}\n  {len(findings)} samples: {names}."
 
 
 def alone(scores: Sequence[Score]) -> str:
     """The entries whose derivatives PyTorch refuses, with the numbers of samples."""
-    counts = counted(finding for score in scores for finding in score.unmeasured)
+    counts = numbers_by_entry(finding for score in scores for finding in score.unmeasured)
     names = ", ".join(f"`{name}` {count}" for name, count in sorted(counts.items()))
     return f"PyTorch raises, or its result requires no gradient: {names}." if names else "None."
 

@@ -164,6 +164,6 @@ def by_reason(scores: Iterable[Score]) -> dict[Explanation, list[Finding]]:
     return {row: findings for row, findings in by_row.items() if findings}
 
 
-def counted(findings: Iterable[Finding]) -> Counter[str]:
+def numbers_by_entry(findings: Iterable[Finding]) -> Counter[str]:
     """The number of findings by entry."""
     return Counter(finding.entry for finding in findings)

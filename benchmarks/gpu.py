@@ -109,7 +109,7 @@ def gelu(f: Any, x: Any) -> Any:
     return f.gelu(x).sum()
 
 
-def curved(f: Any, x: Any) -> Any:
+def curve(f: Any, x: Any) -> Any:
     return (f.tanh(x) ** 2).sum()
 
 
@@ -142,7 +142,7 @@ WORKLOADS: dict[str, Workload] = {
         lambda g, n: [normal(g, n, n), normal(g, 64, n)], ode,
     ),
     "hessian-vector": Workload(
-        "Hessian-vector product of sum(tanh(x)^2)", (1000, 10_000_000), lambda g, n: [normal(g, n)], curved, second=True
+        "Hessian-vector product of sum(tanh(x)^2)", (1000, 10_000_000), lambda g, n: [normal(g, n)], curve, second=True
     ),
 }  # fmt: skip
 

@@ -46,7 +46,7 @@ def seconds(call: Callable[[], Any], repeats: int = 5) -> float:
     return min(times)
 
 
-def banded(x: Any) -> Any:
+def band_matrix(x: Any) -> Any:
     return x[2:] - 2 * x[1:-1] + x[:-2] + x[1:-1] ** 3 * x[2:]
 
 
@@ -80,7 +80,7 @@ def rows() -> list[tuple[str, str]]:
     """The figures."""
     result = []
     leaf = adjoint.rand(N, dtype=adjoint.float64, requires_grad=True)
-    for name, f in (("a stencil", banded), ("the residuals of Rosenbrock's function", residuals_of_rosenbrock)):
+    for name, f in (("a stencil", band_matrix), ("the residuals of Rosenbrock's function", residuals_of_rosenbrock)):
         evaluation, traced = seconds(lambda f=f: f(leaf)), seconds(lambda f=f: pattern(f, leaf, False))  # type: ignore[misc]
         result.append((f"pattern of {name}, 10^6 variables, in times of f", f"{traced / evaluation:.1f}"))
     small = np.ones(1000)

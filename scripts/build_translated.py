@@ -34,12 +34,12 @@ class Compile(Build):
 
     def translate(self) -> None:
         build, errors = types.ModuleType("Cython.Build"), types.ModuleType("Cython.Compiler.Errors")
-        build.cythonize, errors.CompileError = translated, ValueError  # type: ignore[attr-defined]
+        build.cythonize, errors.CompileError = translate_extensions, ValueError  # type: ignore[attr-defined]
         sys.modules |= {"Cython.Build": build, "Cython.Compiler.Errors": errors}
         super().translate()
 
 
-def translated(extensions: list[Any], **options: Any) -> list[Any]:
+def translate_extensions(extensions: list[Any], **options: Any) -> list[Any]:
     """The extensions with their C sources, as Cython's function of this name returns them."""
     for extension in extensions:
         source = FOLDER / Path(extension.sources[0]).with_suffix(".c")

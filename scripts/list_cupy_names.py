@@ -22,7 +22,7 @@ def names() -> dict[str, dict[str, list[str] | None]]:
     """The public names of CuPy's modules, and all of its array class, each with its parameters if these are known."""
     modules = {name: importlib.import_module(name) for name in MODULES}
     listed = {name: members(module, [n for n in dir(module) if n[0] != "_"]) for name, module in modules.items()}
-    listed |= {name: dict.fromkeys(imported(name)) for name in UNLOADED}
+    listed |= {name: dict.fromkeys(imports_of(name)) for name in UNLOADED}
     kind = modules["cupy"].ndarray
     return listed | {"cupy.ndarray": members(kind, [n for n in dir(kind) if n not in dir(object)])}
 
@@ -46,7 +46,7 @@ def parameters(value: Any) -> list[str] | None:
     return None if any(p.kind is p.VAR_KEYWORD for p in parameters) else [p.name for p in parameters]
 
 
-def imported(package: str) -> list[str]:
+def imports_of(package: str) -> list[str]:
     """The names that a package's __init__ imports."""
     tree = ast.parse(Path(importlib.util.find_spec(package).origin).read_text())
     nodes = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]

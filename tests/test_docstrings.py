@@ -157,14 +157,14 @@ def _stand_in(rule, parameter):
     return adjoint.ones(2, 3) if parameter.name in rule.inputs else 1
 
 
-def _required(rule):
+def _required_arguments(rule):
     return [parameter for parameter in rule.parameters if parameter.default is parameter.empty]
 
 
 def _claiming(claim):
     """The operations whose help makes a claim, with their rules and required arguments."""
     items = {id(item): item for item in PUBLIC.values() if isinstance(item, Operation)}.values()
-    return [(item, item.rule, _required(item.rule)) for item in items if claim in item.__doc__]
+    return [(item, item.rule, _required_arguments(item.rule)) for item in items if claim in item.__doc__]
 
 
 @pytest.mark.quick(0)

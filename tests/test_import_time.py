@@ -10,7 +10,7 @@ import pytest
 HEAVY = ["scipy", "rich", "matplotlib", "sklearn", "ml_dtypes", "array_api_compat", "cupy", "dask", "pytest", "IPython"]
 
 
-def imported(statement):
+def imports_of(statement):
     """The modules that a statement imports in a fresh interpreter.
 
     Users do not set ADJOINT_REQUIRE_EXT, which imports all packages with compiled modules.
@@ -27,7 +27,7 @@ def switched_off():
 
 
 def test_import_brings_in_nothing_heavy():
-    modules = imported("import adjoint")
+    modules = imports_of("import adjoint")
     assert "adjoint.tensor.tensor" in modules and "numpy" in modules
     assert [name for name in HEAVY if name in modules] == []
 
@@ -35,7 +35,7 @@ def test_import_brings_in_nothing_heavy():
 @pytest.mark.quick(0)
 def test_arithmetic_and_gradients_bring_in_nothing_heavy():
     program = "import adjoint as a; x = a.rand(3, requires_grad=True); (x * x).sum().backward(); str(x.grad @ x.grad)"
-    assert [name for name in HEAVY if name in imported(program)] == []
+    assert [name for name in HEAVY if name in imports_of(program)] == []
 
 
 #: Slow modules of the standard library. NumPy imports some of them. Signatures need inspect, which NumPy imports since
@@ -56,7 +56,7 @@ MOST = 84
 
 
 def test_what_is_imported_besides_numpy_is_few():
-    numpy_alone, all_modules = set(imported("import numpy")), set(imported("import adjoint"))
+    numpy_alone, all_modules = set(imports_of("import numpy")), set(imports_of("import adjoint"))
     others = {name for name in all_modules - numpy_alone if not name.startswith(("adjoint", "numpy"))}
     # the plain form imports Cython's own Python modules if Cython is installed
     assert len(others) < (25 if switched_off() else 15), sorted(others)
@@ -67,22 +67,22 @@ def test_what_is_imported_besides_numpy_is_few():
 @pytest.mark.quick(0)
 def test_a_first_gradient_brings_in_nothing_slow():
     program = "import adjoint as a; x = a.ones(3, requires_grad=True); (x * x).sum().backward()"
-    others = set(imported(program)) - set(imported("import numpy"))
+    others = set(imports_of(program)) - set(imports_of("import numpy"))
     assert sorted(others & set(SLOW)) == []
 
 
 def test_rules_and_functions_are_imported_when_they_are_first_used():
-    modules = [name.split(".") for name in imported("import adjoint")]
+    modules = [name.split(".") for name in imports_of("import adjoint")]
     early = {
         (folder, parts[2]) for folder in FAMILIES for parts in modules if parts[:2] == ["adjoint", folder] and parts[2:]
     }
     assert early == {(folder, name) for folder, names in FAMILIES.items() for name in names}
-    after = imported("import adjoint; adjoint.tanh(adjoint.ones(2))")
+    after = imports_of("import adjoint; adjoint.tanh(adjoint.ones(2))")
     assert "adjoint.rules.elementwise" in after and "adjoint.rules.linalg" not in after
 
 
 def test_hips_interface_brings_in_no_parts_of_numpy_that_nothing_uses():
-    modules = imported("import adjoint.compat.autograd")
+    modules = imports_of("import adjoint.compat.autograd")
     assert "adjoint.compat.autograd.numpy.random" in modules
     heavy = [*HEAVY, "numpy.f2py", "numpy.ma", "numpy.polynomial", "numpy.random", "numpy.testing", "unittest"]
     assert [name for name in heavy if name in modules] == []
@@ -90,4 +90,4 @@ def test_hips_interface_brings_in_no_parts_of_numpy_that_nothing_uses():
 
 def test_hips_random_is_all_of_numpys():
     star = "from adjoint.compat.autograd.numpy.random import *"
-    assert "numpy.random" in imported(f"{star}; import numpy; assert default_rng is numpy.random.default_rng")
+    assert "numpy.random" in imports_of(f"{star}; import numpy; assert default_rng is numpy.random.default_rng")

@@ -75,7 +75,7 @@ def with_loops() -> dict[str, int]:
     return {"of these with the compiled modules, too": len(set(Tests(COMPILED_FORM).names))} if ran else {}
 
 
-def untaken(names_taken: Iterable[str]) -> list[Branch]:
+def untaken_branches(names_taken: Iterable[str]) -> list[Branch]:
     """The branches that no test takes."""
     there = set(names_taken)
     return [branch for path in modules(PACKAGES) for branch in branches_of(path) if branch.name not in there]
@@ -100,7 +100,7 @@ def main(words: Sequence[str] | None = None) -> int:
         if options.long and folder.partition("/")[0] in WITH_LOOPS:
             run(folder, compiled=True)
     tests = Tests()
-    missed, reasons = untaken(tests.all_branches), listed()
+    missed, reasons = untaken_branches(tests.all_branches), listed()
     if options.write:
         entries = {branch.name: reasons.get(branch.name, NOT_YET) for branch in missed}
         LISTED.write_text(json.dumps(entries, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

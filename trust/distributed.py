@@ -66,7 +66,7 @@ def run_ranks(folder: str, what: str, seed: int) -> tuple[str, float]:
     return ended.stdout + ended.stderr, end - float(disturbed[1]) if disturbed else 0.0
 
 
-def trained(output: str) -> str | None:
+def final_parameters(output: str) -> str | None:
     """The parameters at the end of training, or None if training did not end."""
     match = re.search(r"trained from \d+: (\w+)", output)
     return match[1] if match else None
@@ -80,7 +80,7 @@ class Trainings:
         self.counts = dict.fromkeys(DISTURBANCES, 0)
         self.longest = 0.0
         with tempfile.TemporaryDirectory() as folder:
-            self.expected = trained(run_ranks(folder, "nothing", 0)[0])
+            self.expected = final_parameters(run_ranks(folder, "nothing", 0)[0])
         if self.expected is None:
             self.figures.findings.append("the undisturbed training did not end")
 
@@ -94,7 +94,7 @@ class Trainings:
                 if what in self.counts:
                     self.counts[what] += 1
                 self.judge(what, output, seconds)
-                parameters = trained(output)
+                parameters = final_parameters(output)
                 if parameters is not None:
                     break
         if parameters != self.expected:
@@ -106,7 +106,7 @@ class Trainings:
             self.figures.findings.append(f"{what}: a wrong gradient")
         if seconds > LIMIT:
             self.figures.findings.append(f"{what}: ranks went on for {seconds:.0f} s")
-        if what == "slow" and trained(output) is None:
+        if what == "slow" and final_parameters(output) is None:
             self.figures.findings.append(f"a rank that is slow, but in time, ended the training: {output[-500:]}")
 
 

@@ -342,13 +342,13 @@ class Copy:
         """
         files = sorted({name.split("::")[0].removesuffix("*") for name in names if not name.startswith("-")})
 
-        def tested() -> str:
+        def run_tests() -> str:
             selection = Selection(names)
             status = self._run_pytest(files, selection)
             no_failure = status in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
             return "" if no_failure else selection.failed or f"(pytest ends with {status})"
 
-        return self.in_fork(tested, limit + PATIENCE)
+        return self.in_fork(run_tests, limit + PATIENCE)
 
     def in_fork(self, tested: Callable[[], str], limit: float) -> str:
         """The answer of a function in a fork. Words in brackets for a crash or a run beyond the limit.

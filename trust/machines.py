@@ -53,7 +53,7 @@ def environment(package: str) -> dict[str, str]:
     }
 
 
-def tested(name: str) -> tuple[Sequence[str], Mapping[str, str], Sequence[str]]:
+def tests_of(name: str) -> tuple[Sequence[str], Mapping[str, str], Sequence[str]]:
     """The tests that a machine runs, their environment variables, and their interpreter."""
     if name == "loops":
         return GENERIC, environment("src") | PLAIN_LOOPS, (sys.executable,)
@@ -94,7 +94,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             continue
         if options.minutes:
             prepare(name)
-        tests, variables, python = tested(name)
+        tests, variables, python = tests_of(name)
         count = 0
         for part in tests:
             run = functools.partial(

@@ -17,7 +17,7 @@ data = nile.load_pandas().data
 flow = data["volume"].to_numpy(dtype=float)
 
 
-def filtered(log_variances):
+def kalman_filter(log_variances):
     """The levels that the filter predicts, and the log likelihood of the flows."""
     noise, drift = np.exp(log_variances)
     level, variance, total, levels = flow[0], noise, 0.0, [flow[0]]
@@ -34,14 +34,14 @@ def filtered(log_variances):
 
 # %%
 # Variances are positive and large, so the variables are their logarithms. ``compile=True`` records the loop once.
-solution = adjoint.optimize.minimize(lambda p: -filtered(p)[1], np.log([1e4, 1e3]), method="BFGS", compile=True)
+solution = adjoint.optimize.minimize(lambda p: -kalman_filter(p)[1], np.log([1e4, 1e3]), method="BFGS", compile=True)
 variances = np.exp(solution.x)
 print(f"variance of the measurement {variances[0]:.0f}, of the level's steps {variances[1]:.1f}")
 assert np.allclose(variances, [15099, 1469.1], rtol=1e-3)  # Durbin and Koopman, section 2.10.3
 
 # %%
 plt.plot(data["year"], flow, ".-", lw=0.6, label="measured")
-plt.plot(data["year"], filtered(solution.x)[0], lw=2, label="level")
+plt.plot(data["year"], kalman_filter(solution.x)[0], lw=2, label="level")
 plt.axvline(1899, color="0.5", ls=":", label="dam at Aswan")
 plt.ylabel("flow of the Nile, 10$^8$ m$^3$ a year")
 plt.legend()

@@ -42,7 +42,9 @@ def is_replaced(function: Any) -> bool:
 ENTRIES: list[Entry] = []
 
 
-def tried(package: str, name: str, what: str = "", *, reason: str = "", remedy: str = "") -> Callable[[Function], None]:
+def add_entry(
+    package: str, name: str, what: str = "", *, reason: str = "", remedy: str = ""
+) -> Callable[[Function], None]:
     """Enter a function of a package."""
 
     def enter(make: Function) -> None:

@@ -24,13 +24,13 @@ def declarations_of(module: str) -> str:
     return re.sub(r"\\\n|(?<=\()\s*\n\s*|,\s*\n\s*(?=[\w)])", lambda m: m[0].replace("\n", " ").replace("\\", ""), text)
 
 
-def cimported(declarations: str) -> set[str]:
+def cimports(declarations: str) -> set[str]:
     """The names that a .pxd cimports from other compiled modules."""
     rows = re.findall(r"^from (adjoint[\w.]*) cimport (?:\(([^)]*)\)|(.*))$", declarations, re.MULTILINE)
     return {name.strip() for _, several, one in rows for name in (several or one).split(",") if name.strip()}
 
 
-def imported(text: str) -> set[str]:
+def imports(text: str) -> set[str]:
     """The names that a module imports from adjoint at its top level, also inside `if` and `try`."""
     results = set()
     for node in ast.parse(text).body:
@@ -110,8 +110,8 @@ def test_imports_are_the_same(module: str) -> None:
     """The plain form imports each name that the compiled form has from the .pxd, except for types."""
     text, declarations = source_of(module), declarations_of(module)
     # A name with a leading underscore is a variable of the module. The plain form makes it in another way.
-    names = {name for name in cimported(declarations) & used_when_plain(text) if not name.startswith("_")}
-    assert sorted(names - imported(text)) == []
+    names = {name for name in cimports(declarations) & used_when_plain(text) if not name.startswith("_")}
+    assert sorted(names - imports(text)) == []
 
 
 @pytest.mark.parametrize("module", COMPILED)
@@ -156,5 +156,5 @@ def test_the_test_sees_what_is_used() -> None:
 
 def test_the_test_sees_what_is_declared() -> None:
     text = "from adjoint.a cimport b, c\ncdef class T(U):\n    cdef public int n, m\n    cpdef object f(self, x)\n"
-    assert cimported(text) == {"b", "c"}
+    assert cimports(text) == {"b", "c"}
     assert classes(text) == {"T": ({"n", "m"}, {"f"})}

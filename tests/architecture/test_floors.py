@@ -34,7 +34,7 @@ def run(node: ast.AST) -> Iterator[ast.AST]:
                 yield from run(child)
 
 
-def imported(file: Path, text: str) -> Iterator[str]:
+def imports_of(file: Path, text: str) -> Iterator[str]:
     """The full names that a file imports: `from a import b` yields a.b, since b may be a subpackage."""
     if file.suffix == ".pxd":
         yield from re.findall(r"^\s*(?:from|cimport)\s+(adjoint[\w.]*)", text, re.MULTILINE)
@@ -54,7 +54,7 @@ def imported(file: Path, text: str) -> Iterator[str]:
 def climbing(file: Path, text: str) -> list[str]:
     """The imports of a file from a floor above its own."""
     level = floor(".".join(file.with_suffix("").parts))
-    names = (name.removeprefix("cython.cimports.") for name in imported(file, text))
+    names = (name.removeprefix("cython.cimports.") for name in imports_of(file, text))
     internal = (name for name in names if name.split(".")[0] == "adjoint")
     return [name for name in internal if floor(name) > level]
 
@@ -114,7 +114,7 @@ def test_no_files_import_each_other_in_a_circle() -> None:
     """Late imports inside functions count, too. A third file should have the part that two files need of each other."""
     graph = {}
     for file in (each for each in FILES if each.suffix == ".py"):
-        result = {file_of(name) for name in imported(file, (SOURCE / file).read_text()) if name.startswith("adjoint")}
+        result = {file_of(name) for name in imports_of(file, (SOURCE / file).read_text()) if name.startswith("adjoint")}
         graph[str(file)] = result - {None, str(file)}
     assert len(graph) > 200
     list(graphlib.TopologicalSorter(graph).static_order())  # raises CycleError, which names the circle

@@ -1,12 +1,15 @@
 """Names are nouns for things and verbs for actions: no name is a bare participle or another word that says nothing.
 
 `found` says that something was found, and not what: `match`, `indices`, `result` do. The test looks at variables,
-parameters, attributes, functions and classes. `left` is no word of the table, since it is a side in most places.
+parameters, attributes, functions and classes. The table lacks `left`, since the word means a side in most places.
+
+A function has the verb itself as its name (`pad`), or a noun (`padding`): a participle (`padded`) is refused.
 """
 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -24,6 +27,31 @@ REFUSED = {
 }  # fmt: skip
 #: Words that are also verbs: good names for functions, but not for values.
 VERBS = {"fit", "let", "place", "put", "read"}
+#: Participles without the ending -ed.
+IRREGULAR = {
+    "bent", "bound", "carried_out", "caught", "cut", "given_out", "overridden", "overwritten", "rewritten", "shaken",
+    "taken_in", "untaken", "unseen",
+}  # fmt: skip
+#: Words in -ed that are verbs or nouns.
+NO_PARTICIPLES = {"bleed", "embed", "exceed", "feed", "heed", "need", "proceed", "seed", "speed", "succeed"}
+#: Participles that still are names of functions. Remove a word with its last function.
+OLDER_FUNCTIONS = {
+    "accumulated", "added", "aligned", "allowed", "arrived", "assigned", "awaited", "batched", "bent", "bound",
+    "cached", "checked", "checkpointed", "cloned", "coalesced", "collapsed", "compared", "compiled", "composed",
+    "computed", "conjugated", "contracted", "correlated", "counted", "cut", "decorated", "deprecated", "derived",
+    "described", "differentiated", "doubled", "elapsed", "entangled", "escaped", "evaluated", "expanded",
+    "expected", "explained", "exposed", "factorized", "filled", "filtered", "finished", "fixed", "freed", "gated",
+    "imported", "indexed", "integrated", "intercepted", "inverted", "joined", "judged", "listed", "mapped",
+    "measured", "memoized", "mirrored", "mixed", "needed", "noted", "numbered", "observed", "ordered",
+    "orthogonalized", "overwritten", "packed", "padded", "parsed", "permuted", "picked", "placed", "played",
+    "predicted", "profiled", "promoted", "pulled", "pushed", "ragged", "received", "recorded", "reduced",
+    "released", "renamed", "reparametrized", "repeated", "replaced", "replayed", "restrided", "returned",
+    "reversed", "rewritten", "sampled", "saved", "scaled", "scheduled", "searchsorted", "selected", "shifted",
+    "solved", "standardized", "stepped", "stored", "strided", "stripped", "summed", "taped", "timed", "transformed",
+    "transposed", "tripled", "turned", "unchanged", "unchecked", "undefined", "underived", "unexpected", "unfolded",
+    "unmodified", "unpacked", "unrolled", "unsaved", "unscaled", "unseen", "unsupported", "untyped", "unused",
+    "valued", "viewed", "watched", "weighted", "widened", "wrapped",
+}  # fmt: skip
 #: Names that stay, by file, with their reasons.
 EXCEPTIONS = {
     ("src/adjoint/rules/declare.py", "shown"): "an option of declarations, which the core reads",
@@ -34,7 +62,10 @@ EXCEPTIONS = {
     ("tests/support/stand_in_cupy.py", "done"): "CuPy's attribute",
     ("trust/suite.py", "passed"): "pytest's word, and a key of stored outcomes",
 }
-FILES = sorted(file.relative_to(ROOT) for folder in FOLDERS for file in (ROOT / folder).rglob("*.py"))
+FILES = sorted(
+    file.relative_to(ROOT)
+    for file in [ROOT / "setup.py", *(file for folder in FOLDERS for file in (ROOT / folder).rglob("*.py"))]
+)
 
 
 def names(tree: ast.AST) -> Iterator[tuple[str, int, bool]]:
@@ -53,6 +84,16 @@ def names(tree: ast.AST) -> Iterator[tuple[str, int, bool]]:
                 yield name, node.lineno, True
             case ast.ClassDef(name=name):
                 yield name, node.lineno, False
+
+
+def is_participle(name: str) -> bool:
+    return name in IRREGULAR or (re.fullmatch("[a-z]+ed", name) is not None and name not in NO_PARTICIPLES)
+
+
+def participles(text: str) -> list[tuple[str, int]]:
+    """The functions of a file whose names are participles, and their lines."""
+    functions = [(name.strip("_"), line) for name, line, is_function in names(ast.parse(text)) if is_function]
+    return [(word, line) for word, line in functions if is_participle(word)]
 
 
 def refused_names(text: str) -> list[tuple[str, int]]:
@@ -74,6 +115,22 @@ def test_names_say_what_they_name(folder: str) -> None:
         if (file.as_posix(), word) not in EXCEPTIONS
     ]
     assert hits == []
+
+
+@pytest.mark.parametrize("folder", sorted({file.parent.as_posix() for file in FILES}))
+def test_functions_have_verbs_or_nouns(folder: str) -> None:
+    hits = [
+        f"{file}:{line}: {word}"
+        for file in FILES
+        if file.parent.as_posix() == folder
+        for word, line in participles((ROOT / file).read_text())
+        if word not in OLDER_FUNCTIONS and (file.as_posix(), word) not in EXCEPTIONS
+    ]
+    assert hits == []
+
+
+def test_older_functions_exist() -> None:
+    assert {word for file in FILES for word, _ in participles((ROOT / file).read_text())} >= OLDER_FUNCTIONS
 
 
 @pytest.mark.parametrize(("file", "name"), EXCEPTIONS, ids=str)
@@ -105,3 +162,13 @@ def test_the_test_sees_a_refused_name(text: str) -> None:
 @pytest.mark.parametrize("text", ["def read(): pass", "left = 1", "found_at = 1", "x = kept", "f(own=1)"])
 def test_the_test_passes_other_names(text: str) -> None:
     assert not refused_names(text)
+
+
+@pytest.mark.parametrize("text", ["def padded(): pass", "class A:\n    def _overwritten(self): pass"])
+def test_the_test_sees_a_participle(text: str) -> None:
+    assert participles(text)
+
+
+@pytest.mark.parametrize("text", ["def pad(): pass", "def seed(): pass", "padded = 1", "def has_padded(): pass"])
+def test_the_test_passes_verbs_and_nouns(text: str) -> None:
+    assert not participles(text)

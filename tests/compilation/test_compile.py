@@ -272,7 +272,7 @@ def test_batches_of_cotangents():
     def function(x):
         return x**3 - 2 + 0.1 * x.sum(), x.sin()
 
-    def pulled(each, positions):
+    def pull_cotangents(each, positions):
         x = adjoint.tensor([1.0, 2.0, 3.0], dtype=adjoint.float64, requires_grad=True)
         results = [each(x)[k] for k in positions]
         return lambda *vs: adjoint.autograd.grad(results, x, vs, retain_graph=True)[0]
@@ -284,7 +284,7 @@ def test_batches_of_cotangents():
     compiled = adjoint.compile(function)
     directions = adjoint.eye(3, dtype=adjoint.float64)
     for positions in ((0,), (1,), (0, 1)):
-        expected, *actual = [pulled(each, positions) for each in (function, compiled, compiled)]
+        expected, *actual = [pull_cotangents(each, positions) for each in (function, compiled, compiled)]
         for pull in actual:
             for way in (lambda f, n: adjoint.func.vmap(f)(*[directions] * n), nest):
                 ours, theirs = way(pull, len(positions)), way(expected, len(positions))

@@ -29,7 +29,7 @@ MOST = (1 << 17) + 1
 ORDERS = {"jv": "v", "yv": "v", "igamma": "input", "igammac": "input", "special_zeta": "input"}
 
 
-def required(rule: Any) -> list[str]:
+def required_inputs(rule: Any) -> list[str]:
     return [p.name for p in rule.parameters if p.name in rule.inputs]
 
 
@@ -64,7 +64,7 @@ def _restored_threads() -> Iterator[None]:
 def random_arguments(name: str, kind: str, n: int) -> tuple[dict[str, Any], Any]:
     """Arguments of an operation, some of them outside of the usual domain, and a cotangent."""
     rng = np.random.default_rng(len(name))
-    arrays = {each: rng.uniform(*domain(TABLE[name], each), n).astype(kind) for each in required(TABLE[name])}
+    arrays = {each: rng.uniform(*domain(TABLE[name], each), n).astype(kind) for each in required_inputs(TABLE[name])}
     next(iter(arrays.values()))[::7] *= 3
     return arrays, rng.normal(size=n).astype(kind)
 
@@ -127,11 +127,11 @@ def test_strides(name: str, kind: str) -> None:
         actual = compute(name, turned, cotangent[: n // 3 * 3].reshape(3, -1).T)
         actual = [None if array is None else array.T.reshape(-1) for array in actual]
         compare(actual, expected, slice(n // 3 * 3), f"{n} elements, transposed")
-        odd = {each: unaligned(array[:n]) for each, array in arrays.items()}
+        odd = {each: unaligned_copy(array[:n]) for each, array in arrays.items()}
         compare(compute(name, odd, cotangent[:n]), expected, slice(n), f"{n} elements, not aligned")
 
 
-def unaligned(array: Any) -> Any:
+def unaligned_copy(array: Any) -> Any:
     memory = np.zeros(array.nbytes + 1, "u1")
     memory[1:].view(array.dtype)[...] = array
     return memory[1:].view(array.dtype)

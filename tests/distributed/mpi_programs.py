@@ -25,7 +25,7 @@ def leaf(*shape, dtype=adjoint.float64, scale=1.0):
     return adjoint.full(shape, scale, dtype=dtype, requires_grad=True)
 
 
-def raised(function):
+def error_of(function):
     try:
         function()
     except Exception as error:
@@ -98,7 +98,7 @@ def accumulated():
             (x * (RANK + 1)).sum().backward()
         assert (x.grad == RANK + 1).all()
         x.sum().backward()
-        again = raised(lambda: x.sum().backward())
+        again = error_of(lambda: x.sum().backward())
         expected = "RuntimeError: the gradient of parameter 0, of shape [2], was accumulated a second time"
         assert again.startswith(expected), again
         reducer.wait()
@@ -110,9 +110,9 @@ def accumulated():
 
 @program
 def disagreement():
-    text = raised(lambda: GradientReducer([leaf(2 + RANK)]))
+    text = error_of(lambda: GradientReducer([leaf(2 + RANK)]))
     assert text.startswith("ValueError: parameter 0 is [3] of float64 on rank 1, but [2] of float64 on rank 0"), text
-    text = raised(lambda: GradientReducer([leaf(2)] * 1 + [leaf(1) for _ in range(RANK)]))
+    text = error_of(lambda: GradientReducer([leaf(2)] * 1 + [leaf(1) for _ in range(RANK)]))
     assert text.startswith("ValueError: rank 1 has 2 parameters, but rank 0 has 1"), text
 
 
@@ -133,7 +133,7 @@ def late():
     reducer = GradientReducer([x], timeout=0.5)
     if RANK == 0:
         x.sum().backward()
-        text = raised(reducer.wait)
+        text = error_of(reducer.wait)
         assert text.startswith(f"RuntimeError: rank 0 of {RANKS} has waited 0."), text
         reason = "another rank has failed, or has not called wait() after this backward pass"
         assert text.endswith(f"for bucket 1 of 1: {reason}"), text

@@ -131,14 +131,14 @@ def test_trees():
         assert isinstance(result, Pair) and result.second == ["m", 3] and not result.first["positive"].requires_grad
         return result.first["z"] ** 2
 
-    def expected(weight, bias, x):
+    def expected_value(weight, bias, x):
         return (weight * x + bias) ** 2
 
     args = (X, Y, X + Y)
     for make in (func.jacrev, func.jacfwd):
-        for a, b in zip(make(loss, (0, 1, 2))(*args), make(expected, (0, 1, 2))(*args), strict=True):
+        for a, b in zip(make(loss, (0, 1, 2))(*args), make(expected_value, (0, 1, 2))(*args), strict=True):
             assert_close(a, b)
-    assert_close(vmap(loss)(*args), vmap(expected)(*args))
+    assert_close(vmap(loss)(*args), vmap(expected_value)(*args))
 
 
 def test_joint_rules():

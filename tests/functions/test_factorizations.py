@@ -33,16 +33,16 @@ def check_derivatives(f: Any, *values: np.ndarray) -> None:
     np.testing.assert_allclose(t.numpy(), ((after - before) / (2 * step)).numpy(), rtol=1e-5, atol=1e-5)
     g = adjoint.from_numpy(draw(*y.shape, dtype=str(y.numpy().dtype)))
 
-    def pulled(*arguments: Any) -> Any:
+    def pull_cotangents(*arguments: Any) -> Any:
         _, pull = adjoint.func.vjp(f, *arguments)
         return pull(g)
 
-    first = pulled(*primals)
+    first = pull_cotangents(*primals)
     assert sum(np.vdot(a.numpy(), d).real for a, d in zip(first, directions, strict=True)) == pytest.approx(
         np.vdot(g.numpy(), t.numpy()).real
     )
-    _, seconds = adjoint.func.jvp(pulled, primals, tangents)
-    points = [pulled(*[p + s * d for p, d in zip(primals, tangents, strict=True)]) for s in (step, -step)]
+    _, seconds = adjoint.func.jvp(pull_cotangents, primals, tangents)
+    points = [pull_cotangents(*[p + s * d for p, d in zip(primals, tangents, strict=True)]) for s in (step, -step)]
     for second, above, below in zip(seconds, *points, strict=True):
         np.testing.assert_allclose(second.numpy(), ((above - below) / (2 * step)).numpy(), rtol=1e-4, atol=1e-4)
 

@@ -100,11 +100,11 @@ def forms(index: Any) -> list[Any]:
     if not any(isinstance(item, np.ndarray) for item in items):
         return [index]
 
-    def changed(change: Callable[[Any], Any]) -> Any:
+    def change_index(change: Callable[[Any], Any]) -> Any:
         return tuple(change(item) if isinstance(item, np.ndarray) else item for item in items)
 
-    lists = changed(lambda item: item.tolist() if item.size else item)
-    return [index, changed(adjoint.from_numpy), lists]
+    lists = change_index(lambda item: item.tolist() if item.size else item)
+    return [index, change_index(adjoint.from_numpy), lists]
 
 
 def check_getitem(array: np.ndarray[Any, Any], index: Any) -> None:
@@ -857,11 +857,11 @@ def test_a_number_is_scattered_to_one_place(shapes, reduce, include_self):
     x = adjoint.tensor([1.0, 1.5, -2.0], dtype=adjoint.float64, requires_grad=True)
     source = adjoint.full(source_shape, 2.5, dtype=adjoint.float64, requires_grad=True)
 
-    def reduced(x, source):
+    def reduce_at(x, source):
         return x.scatter_reduce(0, index, source, reduce, include_self=include_self)
 
-    assert adjoint.autograd.gradcheck(reduced, (x, source))
-    assert adjoint.autograd.gradgradcheck(reduced, (x, source))
+    assert adjoint.autograd.gradcheck(reduce_at, (x, source))
+    assert adjoint.autograd.gradgradcheck(reduce_at, (x, source))
 
 
 #: The names of dtypes in the errors of PyTorch 2.13. Types whose range is exceeded by 300 come first.

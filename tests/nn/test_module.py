@@ -30,7 +30,7 @@ KEYS = [
 ]  # fmt: skip
 
 
-def raised(error, call):
+def message_of(error, call):
     with pytest.raises(error) as caught:
         call()
     return caught.value.args[0]
@@ -79,31 +79,31 @@ def test_attributes_change_their_kind():
 def late(assign):
     """The error of a class that assigns before it calls the constructor of Module."""
     early = type("Early", (nn.Module,), {"__init__": assign})
-    return raised(AttributeError, early)
+    return message_of(AttributeError, early)
 
 
 def test_what_may_not_be_registered():
     model = nn.Linear(2, 3)
     x = adjoint.ones(2)
-    assert raised(AttributeError, lambda: model.foo) == "'Linear' object has no attribute 'foo'"
-    assert raised(AttributeError, lambda: delattr(model, "foo")) == "'Linear' object has no attribute 'foo'"
-    assert "cannot assign 'adjoint.FloatTensor' as parameter 'weight'" in raised(
+    assert message_of(AttributeError, lambda: model.foo) == "'Linear' object has no attribute 'foo'"
+    assert message_of(AttributeError, lambda: delattr(model, "foo")) == "'Linear' object has no attribute 'foo'"
+    assert "cannot assign 'adjoint.FloatTensor' as parameter 'weight'" in message_of(
         TypeError, lambda: setattr(model, "weight", x)
     )
-    assert "as child module '0'" in raised(TypeError, lambda: setattr(nn.Sequential(model), "0", x))
-    assert "as buffer 'running_mean'" in raised(TypeError, lambda: setattr(nn.BatchNorm1d(2), "running_mean", 3))
+    assert "as child module '0'" in message_of(TypeError, lambda: setattr(nn.Sequential(model), "0", x))
+    assert "as buffer 'running_mean'" in message_of(TypeError, lambda: setattr(nn.BatchNorm1d(2), "running_mean", 3))
     for register, kind in ((model.register_parameter, "parameter"), (model.register_buffer, "buffer")):
-        assert raised(KeyError, partial(register, "a.b", None)) == f'{kind} name can\'t contain "."'
-        assert raised(KeyError, partial(register, "", None)) == f'{kind} name can\'t be empty string ""'
-        assert raised(TypeError, partial(register, 1, None)) == f"{kind} name should be a string. Got int"
-        assert raised(KeyError, partial(register, "in_features", None)) == "attribute 'in_features' already exists"
-    assert "object to parameter 'x'" in raised(TypeError, lambda: model.register_parameter("x", x))
-    assert "object to buffer 'x'" in raised(TypeError, lambda: model.register_buffer("x", 3))
-    assert raised(TypeError, lambda: model.add_module("x", 3)) == "int is not a Module subclass"
-    assert raised(KeyError, lambda: model.add_module("a.b", model)) == 'module name can\'t contain ".", got: a.b'
+        assert message_of(KeyError, partial(register, "a.b", None)) == f'{kind} name can\'t contain "."'
+        assert message_of(KeyError, partial(register, "", None)) == f'{kind} name can\'t be empty string ""'
+        assert message_of(TypeError, partial(register, 1, None)) == f"{kind} name should be a string. Got int"
+        assert message_of(KeyError, partial(register, "in_features", None)) == "attribute 'in_features' already exists"
+    assert "object to parameter 'x'" in message_of(TypeError, lambda: model.register_parameter("x", x))
+    assert "object to buffer 'x'" in message_of(TypeError, lambda: model.register_buffer("x", 3))
+    assert message_of(TypeError, lambda: model.add_module("x", 3)) == "int is not a Module subclass"
+    assert message_of(KeyError, lambda: model.add_module("a.b", model)) == 'module name can\'t contain ".", got: a.b'
     result = nn.Parameter(x).clone()
     result.__class__ = nn.Parameter
-    assert "Cannot assign non-leaf Tensor to parameter 'x'" in raised(
+    assert "Cannot assign non-leaf Tensor to parameter 'x'" in message_of(
         ValueError, lambda: model.register_parameter("x", result)
     )
 
@@ -113,9 +113,11 @@ def test_nothing_is_registered_before_the_constructor():
     assert late(lambda self: setattr(self, "x", nn.Parameter())).startswith("cannot assign parameters before")
     assert late(lambda self: self.register_buffer("x", None)).startswith("cannot assign buffer before")
     assert late(lambda self: self.register_parameter("x", None)).startswith("cannot assign parameter before")
-    assert raised(TypeError, lambda: nn.Module(3)) == "Module.__init__() takes 1 positional argument but 2 were given"
-    assert "unexpected keyword argument 'a'" in raised(TypeError, lambda: nn.Module(a=3))
-    assert "missing the required" in raised(NotImplementedError, lambda: nn.Module()(3))
+    assert (
+        message_of(TypeError, lambda: nn.Module(3)) == "Module.__init__() takes 1 positional argument but 2 were given"
+    )
+    assert "unexpected keyword argument 'a'" in message_of(TypeError, lambda: nn.Module(a=3))
+    assert "missing the required" in message_of(NotImplementedError, lambda: nn.Module()(3))
 
 
 def test_members_by_dotted_names():
@@ -123,17 +125,17 @@ def test_members_by_dotted_names():
     assert model.get_submodule("inner.0") is model.inner[0] and model.get_submodule("") is model
     assert model.get_parameter("inner.0.weight") is model.inner[0].weight
     assert model.get_buffer("inner.1.running_mean") is model.inner[1].running_mean
-    assert raised(AttributeError, lambda: model.get_submodule("q")) == "Scaled has no attribute `q`"
-    assert raised(AttributeError, lambda: model.get_submodule("scale")) == "`scale` is not an nn.Module"
-    assert raised(AttributeError, lambda: model.get_parameter("shift")) == "`shift` is not an nn.Parameter"
-    assert raised(AttributeError, lambda: model.get_parameter("q")) == "Scaled has no attribute `q`"
-    assert raised(AttributeError, lambda: model.get_buffer("scale")) == "`scale` is not a buffer"
+    assert message_of(AttributeError, lambda: model.get_submodule("q")) == "Scaled has no attribute `q`"
+    assert message_of(AttributeError, lambda: model.get_submodule("scale")) == "`scale` is not an nn.Module"
+    assert message_of(AttributeError, lambda: model.get_parameter("shift")) == "`shift` is not an nn.Parameter"
+    assert message_of(AttributeError, lambda: model.get_parameter("q")) == "Scaled has no attribute `q`"
+    assert message_of(AttributeError, lambda: model.get_buffer("scale")) == "`scale` is not a buffer"
     model.set_submodule("inner.0", nn.Linear(2, 3, bias=False))
     assert model.inner[0].bias is None
-    assert raised(ValueError, lambda: model.set_submodule("", nn.ReLU())).startswith("Cannot set the submodule")
-    assert "found <class 'int'>" in raised(ValueError, lambda: model.set_submodule("inner", 3))
-    assert "no attribute `q`" in raised(AttributeError, lambda: model.set_submodule("q", nn.ReLU(), strict=True))
-    assert "is not an nn.Module" in raised(AttributeError, lambda: model.set_submodule("scale", nn.ReLU()))
+    assert message_of(ValueError, lambda: model.set_submodule("", nn.ReLU())).startswith("Cannot set the submodule")
+    assert "found <class 'int'>" in message_of(ValueError, lambda: model.set_submodule("inner", 3))
+    assert "no attribute `q`" in message_of(AttributeError, lambda: model.set_submodule("q", nn.ReLU(), strict=True))
+    assert "is not an nn.Module" in message_of(AttributeError, lambda: model.set_submodule("scale", nn.ReLU()))
 
 
 # state dicts ---------------------------------------------------------------------------------------------------------
@@ -164,11 +166,11 @@ def test_wrong_state_is_told_at_once():
         '\tWhile copying the parameter named "bias", expected adjoint.Tensor or Tensor-like object from checkpoint but '
         "received <class 'int'>"
     )
-    missing = raised(RuntimeError, lambda: nn.Sequential(model).load_state_dict({}))
+    missing = message_of(RuntimeError, lambda: nn.Sequential(model).load_state_dict({}))
     assert missing.endswith('Missing key(s) in state_dict: "0.weight", "0.bias". ')
     outcome = model.load_state_dict({"other": 1}, strict=False)
     assert outcome.missing_keys == ["weight", "bias"] and outcome.unexpected_keys == ["other"]
-    assert raised(TypeError, lambda: model.load_state_dict([])) == (
+    assert message_of(TypeError, lambda: model.load_state_dict([])) == (
         "Expected state_dict to be dict-like, got <class 'list'>."
     )
 
@@ -199,10 +201,10 @@ def test_extra_state():
     model = Counted(1)
     model.load_state_dict(Counted(5).state_dict())
     assert model.count == 5
-    assert "_extra_state" in raised(RuntimeError, lambda: model.load_state_dict({}))
-    assert "_extra_state" in raised(RuntimeError, lambda: nn.ReLU().load_state_dict({"_extra_state": 1}))
-    assert "defines get_extra_state()" in raised(RuntimeError, nn.ReLU().get_extra_state)
-    assert "defines set_extra_state()" in raised(RuntimeError, lambda: nn.ReLU().set_extra_state(1))
+    assert "_extra_state" in message_of(RuntimeError, lambda: model.load_state_dict({}))
+    assert "_extra_state" in message_of(RuntimeError, lambda: nn.ReLU().load_state_dict({"_extra_state": 1}))
+    assert "defines get_extra_state()" in message_of(RuntimeError, nn.ReLU().get_extra_state)
+    assert "defines set_extra_state()" in message_of(RuntimeError, lambda: nn.ReLU().set_extra_state(1))
 
 
 def test_hooks_of_state_dicts():
@@ -217,15 +219,17 @@ def test_hooks_of_state_dicts():
     model.load_state_dict(state)
     assert calls == [("before", ""), "0.", []]
     model.register_load_state_dict_post_hook(lambda module, keys: 1)
-    assert "not expected to return" in raised(RuntimeError, lambda: model.load_state_dict(state))
+    assert "not expected to return" in message_of(RuntimeError, lambda: model.load_state_dict(state))
 
     def public(module, state, prefix, metadata):
         return 1
 
     other = nn.ReLU()
     other.register_state_dict_post_hook(public)
-    assert raised(RuntimeError, other.state_dict) == "state_dict post-hook must return None"
-    assert "Cannot register the same function" in raised(RuntimeError, lambda: other._register_state_dict_hook(public))
+    assert message_of(RuntimeError, other.state_dict) == "state_dict post-hook must return None"
+    assert "Cannot register the same function" in message_of(
+        RuntimeError, lambda: other._register_state_dict_hook(public)
+    )
 
 
 # conversions ---------------------------------------------------------------------------------------------------------
@@ -243,8 +247,8 @@ def test_memory_formats_are_those_of_tensors_with_channels():
 def test_arguments_that_conversions_do_not_take():
     model = nn.Linear(2, 2)
     assert model.to("cpu", non_blocking=True) is model
-    assert raised(RuntimeError, lambda: model.to("cpu", copy=True)) == ".to() does not accept copy argument"
-    assert "unexpected keyword argument 'kind'" in raised(TypeError, lambda: model.to(kind=adjoint.float64))
+    assert message_of(RuntimeError, lambda: model.to("cpu", copy=True)) == ".to() does not accept copy argument"
+    assert "unexpected keyword argument 'kind'" in message_of(TypeError, lambda: model.to(kind=adjoint.float64))
 
 
 def test_conversions_keep_the_parameters():
@@ -257,14 +261,14 @@ def test_conversions_keep_the_parameters():
     assert model.to(adjoint.float32).scale.dtype is adjoint.float32
     assert model.to(adjoint.ones(1, dtype=adjoint.float64)).scale.dtype is adjoint.float64
     assert model.to("cpu", adjoint.float32).scale.dtype is adjoint.float32
-    assert raised(TypeError, lambda: model.to(adjoint.int32)).startswith("nn.Module.to only accepts floating point")
-    assert raised(TypeError, lambda: model.to(1, 2, 3, 4, 5)).startswith("to() takes from 0 to 4")
+    assert message_of(TypeError, lambda: model.to(adjoint.int32)).startswith("nn.Module.to only accepts floating point")
+    assert message_of(TypeError, lambda: model.to(1, 2, 3, 4, 5)).startswith("to() takes from 0 to 4")
 
 
 def test_modes_and_gradients():
     model = Scaled()
     assert not model.eval().inner[1].training and model.train().inner[1].training
-    assert raised(ValueError, lambda: model.train(3)) == "training mode is expected to be boolean"
+    assert message_of(ValueError, lambda: model.train(3)) == "training mode is expected to be boolean"
     model(adjoint.randn(5, 2)).sum().backward()
     model.zero_grad(set_to_none=False)
     assert model.scale.grad.tolist() == [0, 0, 0]
@@ -310,7 +314,9 @@ def test_hooks_change_arguments_and_outputs():
     model.register_forward_hook(lambda m, args, kwargs, output: output + kwargs["exponent"], with_kwargs=True)
     assert model(x, exponent=2).item() == 6
     model.register_forward_pre_hook(lambda m, args, kwargs: 3, with_kwargs=True)
-    assert "must return None or a tuple of (new_args, new_kwargs), but got 3." in raised(RuntimeError, lambda: model(x))
+    assert "must return None or a tuple of (new_args, new_kwargs), but got 3." in message_of(
+        RuntimeError, lambda: model(x)
+    )
 
 
 def test_hooks_that_are_always_called():
@@ -346,7 +352,7 @@ def test_full_backward_hooks_see_and_replace_gradients():
     model(x).sum().backward()
     assert x.grad.tolist() == [[0.0, 0.0]]
     model.register_full_backward_hook(lambda module, grads, cotangents: (1, 2))
-    assert "invalid number of grad_input, got 2, but expected 1" in raised(
+    assert "invalid number of grad_input, got 2, but expected 1" in message_of(
         RuntimeError, lambda: model(x).sum().backward()
     )
 
@@ -359,7 +365,9 @@ def test_full_backward_hooks_without_inputs_that_require_grad():
     assert records == [(None,)]
     model.register_full_backward_hook(lambda module, grads, cotangents: (1,))
     with pytest.warns(UserWarning, match="Full backward hook"):
-        assert "no input requires gradient" in raised(RuntimeError, lambda: model(adjoint.ones(1, 2)).sum().backward())
+        assert "no input requires gradient" in message_of(
+            RuntimeError, lambda: model(adjoint.ones(1, 2)).sum().backward()
+        )
 
 
 class Applied(nn.Module):
@@ -457,12 +465,12 @@ def test_both_kinds_of_backward_hooks_do_not_mix():
     model.register_backward_hook(lambda module, grads, cotangents: records.append(cotangents[0].item()))
     model(adjoint.ones((), requires_grad=True)).backward()
     assert records == [1.0]
-    assert "Please use only one of them" in raised(
+    assert "Please use only one of them" in message_of(
         RuntimeError, lambda: model.register_full_backward_hook(lambda *_: None)
     )
     module = nn.modules.module
     with module.register_module_full_backward_hook(lambda *_: None):
-        assert "as a global Module hook" in raised(
+        assert "as a global Module hook" in message_of(
             RuntimeError, lambda: module.register_module_backward_hook(lambda *_: None)
         )
 

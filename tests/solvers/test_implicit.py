@@ -141,17 +141,17 @@ def test_trees_complex_numbers_and_functions_that_are_not_holomorphic():
     def solution(z, r):
         return root(f, x0, (z, r, "a constant"))
 
-    def closed(z, r):
+    def closed_form(z, r):
         x = z * z.abs() ** (-2 / 3)
         return {"z": x, "r": r - x.imag}
 
     def loss(x):
         return x["z"].real + 2 * x["z"].imag ** 2 + (x["r"] ** 2).sum()
 
-    assert_close(solution(z, r), closed(z, r))
+    assert_close(solution(z, r), closed_form(z, r))
     for transform in (func.grad, lambda f, argnums: func.grad(lambda *a: func.grad(f, 1)(*a).sum() ** 2, argnums)):
         result = transform(lambda *p: loss(solution(*p)), argnums=(0, 1))(z, r)
-        assert_close(result, transform(lambda *p: loss(closed(*p)), argnums=(0, 1))(z, r))
+        assert_close(result, transform(lambda *p: loss(closed_form(*p)), argnums=(0, 1))(z, r))
 
 
 def test_complex_sparse_and_matrix_free_systems():
@@ -163,7 +163,7 @@ def test_complex_sparse_and_matrix_free_systems():
         rows, columns = adjoint.tensor([0, 0, 1]), adjoint.tensor([0, 1, 1])
         return adjoint.zeros(2, 2, dtype=data.dtype).index_put((rows, columns), data)
 
-    def closed(data, b):
+    def closed_form(data, b):
         return adjoint.linalg.solve(matrix(data), b.to(data.dtype))
 
     candidates = [
@@ -173,12 +173,14 @@ def test_complex_sparse_and_matrix_free_systems():
     ]
     for solve in candidates:
         for transform in (func.grad, lambda f, n: func.grad(lambda *a: func.grad(f, 1)(*a).pow(2).sum(), n)):
-            pair = [transform(lambda d, b, s=s: s(d, b).abs().pow(2).sum(), (0, 1))(data, b) for s in (solve, closed)]
+            pair = [
+                transform(lambda d, b, s=s: s(d, b).abs().pow(2).sum(), (0, 1))(data, b) for s in (solve, closed_form)
+            ]
             assert_close(*pair)
     real = adjoint.tensor([2.0, 1.0, 4.0], dtype=F64)
-    assert_close(spsolve(real, places, b + 1j * b), closed(real + 0j, b) * (1 + 1j))
+    assert_close(spsolve(real, places, b + 1j * b), closed_form(real + 0j, b) * (1 + 1j))
     tangent = func.jvp(lambda d, b: spsolve(d, places, b), (data, b), (data * 2, b))[1]
-    assert_close(tangent, func.jvp(closed, (data, b), (data * 2, b))[1])
+    assert_close(tangent, func.jvp(closed_form, (data, b), (data * 2, b))[1])
 
 
 def test_solvers_and_preconditioners_of_the_user_s():

@@ -20,7 +20,7 @@ def logistic(t, y, p):
     return p[0] * y * (1 - y / p[1])
 
 
-def closed(q, t):
+def closed_form(q, t):
     """The logistic curve through (t[0], q[0]) with the rate q[1] and the limit q[2]."""
     y, rate, limit = q
     return limit / (1 + (limit / y - 1) * adjoint.exp(-rate * (t - t[0])))
@@ -50,9 +50,9 @@ def test_against_the_closed_form_in_all_modes(way):
     def loss(f):
         return lambda q, t: (f(q, t) ** 2 * vector(1.0, 2.0, -0.5)).sum()
 
-    ours, exact = loss(lambda q, t: solution(q, t, **WAYS[way])), loss(closed)
+    ours, exact = loss(lambda q, t: solution(q, t, **WAYS[way])), loss(closed_form)
     close = {"rtol": 1e-4, "atol": 1e-4}
-    assert_close(solution(Q, T, **WAYS[way]), closed(Q, T), **close)
+    assert_close(solution(Q, T, **WAYS[way]), closed_form(Q, T), **close)
     for transform in (func.grad, func.jacfwd):
         assert_close(transform(ours, (0, 1))(Q, T), transform(exact, (0, 1))(Q, T), **close)
     both = adjoint.cat([Q, T])
@@ -109,11 +109,11 @@ def test_trees_complex_states_and_time_backwards(derivative):
 def test_orders_of_the_methods(method):
     orders = {"euler": 1, "midpoint": 2, "rk4": 4}
     if method in orders:
-        errors = [(solution(Q, T, method=method, steps=n) - closed(Q, T)).abs().max().item() for n in (4, 8)]
+        errors = [(solution(Q, T, method=method, steps=n) - closed_form(Q, T)).abs().max().item() for n in (4, 8)]
         assert np.log2(errors[0] / errors[1]) == pytest.approx(orders[method], abs=0.3)
     else:
         results = [solution(Q, T, method=method, rtol=r, atol=r) for r in (1e-3, 1e-9)]
-        errors = [(y - closed(Q, T)).abs().max().item() for y in results]
+        errors = [(y - closed_form(Q, T)).abs().max().item() for y in results]
         assert errors[0] < 1e-3 and errors[1] < 1e-8
 
 

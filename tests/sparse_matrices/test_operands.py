@@ -203,16 +203,16 @@ def test_linear_algebra(name: str) -> None:
     tensor = sparse.from_scipy(matrix)
     data, b = tensor.values.clone().requires_grad_(), adjoint.tensor(VECTOR, requires_grad=True)
 
-    def solved(data: Any, b: Any) -> Any:
+    def solve_system(data: Any, b: Any) -> Any:
         if name != "cg":
             return solve(tensor.with_values(data), b)
         # the matrix stays symmetric
         flipped = sparse.from_scipy(matrix).with_values(data).T
         return solve((tensor.with_values(data) + flipped) * 0.5, b)
 
-    assert gradcheck(solved, (data, b), check_forward_ad=True)
+    assert gradcheck(solve_system, (data, b), check_forward_ad=True)
     if name != "cg":
-        assert gradgradcheck(solved, (data, b))
+        assert gradgradcheck(solve_system, (data, b))
     batch = adjoint.tensor(RANDOM.random((3, N)))
     result = adjoint.vmap(lambda b: solve(tensor, b))(batch).numpy()
     np.testing.assert_allclose(result, reference(plain, batch.numpy().T).T, rtol=1e-8)

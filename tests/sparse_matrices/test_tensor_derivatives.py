@@ -132,16 +132,16 @@ def test_beside_dense(function: Function, layout: Any) -> None:
 
 @pytest.mark.parametrize(("function", "layout"), CASES)
 def test_second_order_and_forward(function: Function, layout: Any) -> None:
-    def strided(s: Tensor) -> Tensor:
+    def to_strided(s: Tensor) -> Tensor:
         return as_strided(function(s))
 
     s = make(layout)
     has_corner = function in [ANY[name] for name in CORNERS]
     if has_corner and "_bs" in repr(layout):
         return
-    assert gradcheck(strided, s, masked=True, fast_mode=True, check_forward_ad=True)
+    assert gradcheck(to_strided, s, masked=True, fast_mode=True, check_forward_ad=True)
     if not has_corner:
-        assert gradgradcheck(strided, s, masked=True, fast_mode=True, check_fwd_over_rev=True)
+        assert gradgradcheck(to_strided, s, masked=True, fast_mode=True, check_fwd_over_rev=True)
 
 
 @pytest.mark.parametrize("name", [*ANY, *MATRICES, *COO])

@@ -101,7 +101,7 @@ def values(*of_calls: Any) -> Input:
     return lambda world, k: of_calls[k]
 
 
-def changed(make: Input, change: Callable[[Any], Any]) -> Input:
+def change_input(make: Input, change: Callable[[Any], Any]) -> Input:
     """An input with a change: a view, or a result of an operation."""
     return lambda world, k: change(make(world, k))
 

@@ -17,7 +17,7 @@ import adjoint
 from adjoint import func
 from adjoint.autograd import forward_ad
 from adjoint.utils.checkpoint import checkpoint
-from support.compiled_comparison import Case, Input, World, array, changed, tensor, values
+from support.compiled_comparison import Case, Input, World, array, change_input, tensor, values
 
 #: The programs by name.
 PROGRAMS: dict[str, Case] = {}
@@ -124,23 +124,25 @@ for _dtype in ("int64", "int32", "uint8", "bool"):
 simple("of_bfloat16", lambda x: (x.to(adjoint.bfloat16) * 2 + 1).float(), tensor(3, 4, dtype="float32"))
 simple("mixed_dtypes", lambda x, y: x * y + y.sum(), tensor(3, 4, dtype="float32"), tensor(4))
 simple("casts", lambda x: x.to(adjoint.int32).double() + x.float().double(), MAT)
-simple("transposed_input", lambda x: x.exp() + x, changed(MAT, lambda x: x.t()))
-simple("strided_input", lambda x: x.exp() * 2, changed(MAT, lambda x: x[:, ::2]))
-simple("reversed_input", lambda x: x * 3 + x.flip(0), changed(array(5), lambda x: adjoint.from_numpy(x[::-1].copy())))
-simple("expanded_input", lambda x: x * x.sin(), changed(VEC, lambda x: x.expand(3, *x.shape)))
+simple("transposed_input", lambda x: x.exp() + x, change_input(MAT, lambda x: x.t()))
+simple("strided_input", lambda x: x.exp() * 2, change_input(MAT, lambda x: x[:, ::2]))
+simple(
+    "reversed_input", lambda x: x * 3 + x.flip(0), change_input(array(5), lambda x: adjoint.from_numpy(x[::-1].copy()))
+)
+simple("expanded_input", lambda x: x * x.sin(), change_input(VEC, lambda x: x.expand(3, *x.shape)))
 simple(
     "empty_input",
     lambda x: (x * 2, x.sum(), x.t() @ x),
-    changed(tensor(0, 4), lambda x: x[:0].detach().requires_grad_()),
+    change_input(tensor(0, 4), lambda x: x[:0].detach().requires_grad_()),
 )
 simple("scalar_input", lambda x: x * 2 + x.sin(), tensor())
-simple("leaf_and_history", lambda x: x * x, changed(MAT, lambda x: x * 2))
-simple("conjugate_input", lambda x: x * 2 + x.imag, changed(tensor(3, dtype="complex128"), lambda x: x.conj()))
-simple("same_tensor_twice", lambda x, y: x * y + x, changed(MAT, lambda x: x), values(1.0, 2.0, 3.0))
-simple("pair", lambda pair: pair[0] * pair[1] + pair[0], changed(MAT, lambda x: (x, x)))
-simple("argument_and_its_part", lambda pair: pair[0][1:] * pair[1], changed(MAT, lambda x: (x, x[1:])))
-simple("argument_and_its_copy", lambda pair: pair[0] * pair[1], changed(MAT, lambda x: (x, x.clone())))
-simple("detached_alias", lambda pair: pair[0] * pair[1], changed(MAT, lambda x: (x, x.detach())))
+simple("leaf_and_history", lambda x: x * x, change_input(MAT, lambda x: x * 2))
+simple("conjugate_input", lambda x: x * 2 + x.imag, change_input(tensor(3, dtype="complex128"), lambda x: x.conj()))
+simple("same_tensor_twice", lambda x, y: x * y + x, change_input(MAT, lambda x: x), values(1.0, 2.0, 3.0))
+simple("pair", lambda pair: pair[0] * pair[1] + pair[0], change_input(MAT, lambda x: (x, x)))
+simple("argument_and_its_part", lambda pair: pair[0][1:] * pair[1], change_input(MAT, lambda x: (x, x[1:])))
+simple("argument_and_its_copy", lambda pair: pair[0] * pair[1], change_input(MAT, lambda x: (x, x.clone())))
+simple("detached_alias", lambda pair: pair[0] * pair[1], change_input(MAT, lambda x: (x, x.detach())))
 simple(
     "numbers",
     lambda x, n, flag, text: x * n if flag and text == "a" else x + n,
@@ -155,7 +157,7 @@ simple("none", lambda x, y: x * 2 if y is None else x * y, MAT, values(None, Non
 simple(
     "mapping",
     lambda tree: {"sum": tree["x"] + tree["y"][0], "first": tree["y"]},
-    changed(MAT, lambda x: {"x": x, "y": [x * 2, 3]}),
+    change_input(MAT, lambda x: {"x": x, "y": [x * 2, 3]}),
 )
 simple("no_arguments_used", lambda x: 3, MAT)
 simple("result_mixed", lambda x: (x * 2, 3, "text", None, {"a": x.sum()}), MAT)
@@ -186,8 +188,8 @@ class Segment:
     end: Any
 
 
-simple("namedtuple", lambda p: Point(p.x * p.y, p.y), changed(MAT, lambda x: Point(x, x * 2)))
-simple("dataclass", lambda s: Segment(s.end, s.start * 2), changed(MAT, lambda x: Segment(x, x * 2)))
+simple("namedtuple", lambda p: Point(p.x * p.y, p.y), change_input(MAT, lambda x: Point(x, x * 2)))
+simple("dataclass", lambda s: Segment(s.end, s.start * 2), change_input(MAT, lambda x: Segment(x, x * 2)))
 
 # writes ---------------------------------------------------------------------------------------------------------------
 
@@ -240,7 +242,7 @@ for _name, _base, _view in (
     writing(
         f"write_history_to_{_name}_view_of_argument",
         lambda x, y: then(x[...].mul_(y), y * 2),
-        changed(_base, _view),
+        change_input(_base, _view),
         MAT,
         recorded=False,
     )
@@ -251,16 +253,18 @@ writing("copy_to_argument", lambda x, y: x.copy_(y * 2), PLAIN, PLAIN)
 writing("swap", lambda x, y: then(t := x.clone(), x.copy_(y), y.copy_(t), None), PLAIN, PLAIN)
 writing("fill_zero", lambda x: then(x.zero_(), x.fill_(2.0), None), PLAIN)
 writing("overlapping_parts", lambda x: then(x[1:].copy_(x[:-1].clone()), x.sum()), PLAIN)
-writing("write_argument_given_twice", lambda pair: then(pair[0].mul_(2), pair[1] + 1), changed(PLAIN, lambda x: (x, x)))
+writing(
+    "write_argument_given_twice", lambda pair: then(pair[0].mul_(2), pair[1] + 1), change_input(PLAIN, lambda x: (x, x))
+)
 writing(
     "write_argument_and_read_its_part",
     lambda pair: then(pair[0].mul_(2), pair[1] + 1),
-    changed(PLAIN, lambda x: (x, x[1:])),
+    change_input(PLAIN, lambda x: (x, x[1:])),
 )
 writing(
     "write_part_and_read_argument",
     lambda pair: then(pair[1].mul_(2), pair[0] + 1),
-    changed(PLAIN, lambda x: (x, x[1:])),
+    change_input(PLAIN, lambda x: (x, x[1:])),
 )
 writing(
     "parts_that_meet_or_not",
@@ -273,7 +277,7 @@ writing("scatter_write", lambda x: x.scatter_(1, adjoint.zeros(x.shape[0], 1, dt
 writing(
     "write_expanded_refused",
     lambda x: x.add_(1),
-    changed(tensor(4, grad=False), lambda x: x.expand(3, *x.shape)),
+    change_input(tensor(4, grad=False), lambda x: x.expand(3, *x.shape)),
     recordings=0,
 )
 writing("resize", lambda x: then(x.resize_(2, 2), x * 1), PLAIN, recorded=False)
@@ -348,7 +352,7 @@ simple(
 simple(
     "backward_through_before",
     lambda x: then(x.square().sum().backward(), None),
-    changed(MAT, lambda x: x * 2),
+    change_input(MAT, lambda x: x * 2),
     recorded=False,
 )
 simple("func_grad", lambda x: func.grad(lambda y: y.sin().sum())(x), MAT)
@@ -410,7 +414,10 @@ simple(
 simple("hook_inside", lambda x: then(y := x * 2, y.register_hook(lambda g: g * 3), y.sin()), MAT, second=False)
 simple("hook_on_argument", lambda x: then(x.register_hook(lambda g: g * 3), x.sin()), MAT, recorded=False)
 simple(
-    "hook_before", lambda x: x.sin(), changed(MAT, lambda x: then(x.register_hook(lambda g: g * 3), x)), recorded=False
+    "hook_before",
+    lambda x: x.sin(),
+    change_input(MAT, lambda x: then(x.register_hook(lambda g: g * 3), x)),
+    recorded=False,
 )
 simple(
     "retain_grad_inside",
@@ -486,7 +493,7 @@ def argument_that_is_captured(world: World) -> Any:
     return lambda x, y: x * weight + y
 
 
-@program(PLAIN, changed(_weight, lambda weight: weight.detach()[1:]), second=False)
+@program(PLAIN, change_input(_weight, lambda weight: weight.detach()[1:]), second=False)
 def part_of_what_is_captured(world: World) -> Any:
     table = world.tensor(4)
     return lambda x, part: then(table.mul_(2), x[:, 1:] * part)
@@ -873,9 +880,9 @@ simple("array_given_back", lambda a: a, array(5))
 simple("array_part_given_back", lambda a: a[1:], array(5), recorded=False)
 simple("array_of_ints", lambda a: a * 2 + a.sum(), array(5, dtype="int64"))
 simple("array_of_floats32", lambda a: np.exp(a) / a.sum(), array(5, dtype="float32"))
-simple("array_transposed", lambda a: np.exp(a) + a, changed(array(3, 4), lambda a: a.T))
+simple("array_transposed", lambda a: np.exp(a) + a, change_input(array(3, 4), lambda a: a.T))
 simple("array_branch", lambda a: a * 2 if a.sum() > 0 else a - 1, array(5), recordings=8)
-simple("array_twice", lambda pair: pair[0] * pair[1], changed(array(5), lambda a: (a, a)))
+simple("array_twice", lambda pair: pair[0] * pair[1], change_input(array(5), lambda a: (a, a)))
 simple("array_and_tensor", lambda a, x: x * adjoint.as_tensor(a), array(4), MAT)
 
 
@@ -936,6 +943,6 @@ def gradient_and_copy_of_a_parameter(world: World) -> Callable[..., Any]:
 writing(
     "fill_of_repeated_elements",
     lambda x, y: then(x.fill_(y.mean()), x * 2),
-    changed(PLAIN, lambda x: x[:1, :1].expand(3, 4)),
+    change_input(PLAIN, lambda x: x[:1, :1].expand(3, 4)),
     PLAIN,
 )

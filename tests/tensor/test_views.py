@@ -440,7 +440,7 @@ def test_numpy_without_recording() -> None:
 M = np.arange(12.0).reshape(3, 4)
 
 
-def changed(part: Any, value: Any) -> np.ndarray:
+def change_element(part: Any, value: Any) -> np.ndarray:
     result = M.copy()
     part(result)[...] = value
     return result
@@ -459,9 +459,9 @@ def test_copy_with_a_part_replaced(name: str) -> None:
     f, part, n = SCATTERED[name]
     x, s = adjoint.tensor(M, requires_grad=True), adjoint.ones(n, dtype=f64, requires_grad=True)
     y = f(x, s)
-    np.testing.assert_array_equal(y.detach().numpy(), changed(part, 1.0))
+    np.testing.assert_array_equal(y.detach().numpy(), change_element(part, 1.0))
     gx, gs = grad((y * y).sum(), (x, s))
-    np.testing.assert_array_equal(gx.numpy(), 2 * changed(part, 0.0))
+    np.testing.assert_array_equal(gx.numpy(), 2 * change_element(part, 0.0))
     np.testing.assert_array_equal(gs.numpy(), np.full(n, 2.0))
 
 

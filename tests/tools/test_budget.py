@@ -407,7 +407,7 @@ def attention(x: Any, *layers: Any) -> Any:
     return (x**2).sum()
 
 
-def biased(x: Any, *layers: Any) -> Any:
+def add_bias(x: Any, *layers: Any) -> Any:
     """Modify each result in place before its use."""
     for layer in layers:
         x = x @ layer
@@ -416,7 +416,7 @@ def biased(x: Any, *layers: Any) -> Any:
     return (x**2).sum()
 
 
-@pytest.mark.parametrize("function", [attention, biased])
+@pytest.mark.parametrize("function", [attention, add_bias])
 @pytest.mark.parametrize("budget", [1.0, 0.6])
 def test_views_and_written_arrays_count(function: Any, budget: float, monkeypatch: pytest.MonkeyPatch) -> None:
     layers = weights()

@@ -220,13 +220,13 @@ def test_without_recording_outputs_have_no_gradient() -> None:
 # messages -------------------------------------------------------------------------------------------------------------
 
 
-def rounded(text: str) -> str:
+def round_numbers(text: str) -> str:
     """A message with shortened numbers."""
     return re.sub(r"\d+\.\d*(?=[,\]])", lambda number: f"{float(number[0]):.4g}", text)
 
 
 def test_message_of_a_mismatch() -> None:
-    assert rounded(message(half, leaf(1.5, 2.0))) == (
+    assert round_numbers(message(half, leaf(1.5, 2.0))) == (
         "Jacobian mismatch for output 0 with respect to input 0,\n"
         "numerical:tensor([[3, 0],\n        [0, 4]], dtype=adjoint.float64)\n"
         "analytical:tensor([[1.5, 0],\n        [0, 2]], dtype=adjoint.float64)\n"
@@ -237,7 +237,7 @@ def test_message_of_a_mismatch() -> None:
 
 
 def test_message_in_fast_mode() -> None:
-    text = rounded(message(half, leaf(1.5, 2.0), fast_mode=True))
+    text = round_numbers(message(half, leaf(1.5, 2.0), fast_mode=True))
     head, tail = text.split("\n\n", 1)
     lines = head.split("\n")
     assert lines[0] == "Jacobian mismatch for output 0 with respect to input 0,"

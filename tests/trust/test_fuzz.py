@@ -59,7 +59,7 @@ def test_internal_errors_are_faults(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*args: Any, **kwargs: Any) -> None:
         raise KeyError("planted")
 
-    monkeypatch.setattr(calls, "carried_out", lambda text, names: adjoint.vmap(broken)(adjoint.ones(2)))
+    monkeypatch.setattr(calls, "run_text", lambda text, names: adjoint.vmap(broken)(adjoint.ones(2)))
     assert first_fault("calls", 1).kind == "KeyError"
 
 
@@ -129,9 +129,9 @@ def test_planted_faults_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_pieces_go_on_and_forget_what_is_mended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(command, "STATE", tmp_path)
-    assert command.stored("planted", 0) == Run("planted", 0)
+    assert command.stored_run("planted", 0) == Run("planted", 0)
     command.store(Run("planted", 0, 5, 1.5, {0: Fault("wrong", "", "mended"), 1: Fault("wrong", "", "still")}))
-    run = command.stored("planted", 0)
+    run = command.stored_run("planted", 0)
     assert (run.next, run.seconds, run.faults[0].what) == (5, 1.5, "mended")
     campaign.still(run)
     assert run.faults == {1: Fault("wrong", "here", "1 against 2")}

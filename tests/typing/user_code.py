@@ -42,7 +42,7 @@ def shapes(x: Tensor) -> tuple[int, ...]:
     return tuple(both.size()) + both.T.stride() + (len(both), both.ndim, both.numel())
 
 
-def mixed(x: Tensor) -> Tensor:
+def mix(x: Tensor) -> Tensor:
     array = np.ones(3)
     total: Tensor = x + 1 - 2.0 * x / x.abs().clamp(min=1e-3)
     total = total * array + 1j
@@ -136,7 +136,7 @@ def parameters() -> dict[str, Tensor]:
 
 def main() -> None:
     x = adjoint.tensor([1.0, 2.0, 3.0], requires_grad=True)
-    print(gradient(rosenbrock, x), fit(), shapes(adjoint.ones(2, 3)), mixed(x), selected(x), numbers(x))
+    print(gradient(rosenbrock, x), fit(), shapes(adjoint.ones(2, 3)), mix(x), selected(x), numbers(x))
     print(solve(adjoint.ones(2, 2), adjoint.ones(2, 1)))
     y: Tensor = Cube.apply(x)
     y.sum().backward()

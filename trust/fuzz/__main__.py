@@ -32,7 +32,7 @@ SHORT_SEED, LONG_SEED = 1, 0
 STATE = FOLDER / "fuzz"
 
 
-def stored(kind: str, seed: int) -> Run:
+def stored_run(kind: str, seed: int) -> Run:
     """The run of earlier pieces, on this machine or on the one that wrote the figures of the long form."""
     file = file_of(kind, seed)
     if not file.exists():
@@ -78,7 +78,7 @@ def run_kind(name: str, options: argparse.Namespace, until: float) -> Run:
         last = run.next + (options.cases or (10**9 if options.minutes else kind.short))
         campaign.go_on(run, last, workers=options.workers, until=until, torch=torch)
         return run
-    run = stored(name, LONG_SEED if options.seed is None else options.seed)
+    run = stored_run(name, LONG_SEED if options.seed is None else options.seed)
     campaign.still(run, torch)
     campaign.go_on(run, kind.long, workers=options.workers, until=until, torch=torch, save=store)
     store(run)
@@ -157,7 +157,7 @@ def main(words: list[str]) -> int:
 def describe_all(recorder: Recorder, torch: str | None) -> None:
     """The figures of all pieces of the long form."""
     for name, kind in KINDS.items():
-        run = stored(name, LONG_SEED)
+        run = stored_run(name, LONG_SEED)
         if run.next:
             store(run)
             recorder.figures.rows[kind.label] = run.next * kind.each

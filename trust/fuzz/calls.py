@@ -441,7 +441,7 @@ class Cases:
 
     def fault(self, number: int) -> Fault | None:
         try:
-            carried_out(self.text(number), self.names)
+            run_text(self.text(number), self.names)
         except Exception as error:  # every kind is looked at
             where = internal(error)
             return Fault(type(error).__name__, where, str(error)) if where else None
@@ -534,7 +534,7 @@ def names() -> dict[str, Any]:
     }  # fmt: skip
 
 
-def carried_out(text: str, space: dict[str, Any]) -> None:
+def run_text(text: str, space: dict[str, Any]) -> None:
     """Evaluate a call, and run a backward pass from its result."""
     import adjoint
 

@@ -54,7 +54,7 @@ def outcomes(program: Program, space: dict[str, Any]) -> Observations:
     failed = False
     for k, line in enumerate(program.lines):
         try:
-            error = programs.carried_out(line, space)
+            error = programs.run_line(line, space)
         except NameError:
             if failed:
                 break

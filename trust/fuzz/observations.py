@@ -76,7 +76,7 @@ SHAKE = {"float64": 2.0**-46, "float32": 2.0**-17, "float16": 2.0**-9, "bfloat16
 SHAKES = (1, 2, 3)
 
 
-def shaken(values: np.ndarray[Any, Any], number: int, dtype: str) -> np.ndarray[Any, Any]:
+def shake_values(values: np.ndarray[Any, Any], number: int, dtype: str) -> np.ndarray[Any, Any]:
     """Inputs changed by a few units in the last place; 0: as they are."""
     if not number:
         return values

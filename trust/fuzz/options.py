@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from trust.fuzz.observations import NARROW, Error, Observations, array, attempt, shaken
+from trust.fuzz.observations import NARROW, Error, Observations, array, attempt, shake_values
 
 LINES = [
     line
@@ -102,7 +102,7 @@ class Inputs:
         dtype = getattr(self.library, self.call.dtype)
 
         def tensor(part: Any) -> Any:
-            part = shaken(part, self.call.shake, self.call.dtype)
+            part = shake_values(part, self.call.shake, self.call.dtype)
             wide = self.library.complex128 if part.dtype.kind == "c" else self.library.float64
             values = self.library.tensor(np.ascontiguousarray(part).tolist(), dtype=wide)
             return values.to(dtype).reshape(part.shape)

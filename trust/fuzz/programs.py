@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from trust.fuzz import custom
-from trust.fuzz.observations import NARROW, shaken
+from trust.fuzz.observations import NARROW, shake_values
 
 Lines = tuple[str, ...]
 
@@ -135,7 +135,7 @@ def inputs_of(library: Any, program: Program, leaves: bool = True) -> list[Any]:
         if program.shake:
             # elements that share memory become different ones
             values = np.broadcast_to(values, shape) if layout == "expanded" else values
-            values = shaken(values, program.shake, dtype)
+            values = shake_values(values, program.shake, dtype)
         tensor = change(
             library.tensor(values.tolist(), dtype=library.complex128 if is_complex else library.float64).to(
                 getattr(library, dtype)
@@ -178,7 +178,7 @@ def program(
         while len(lines) < n_lines and tries < 12 * n_lines:
             tries += 1
             line = statement(draw, weights, space, overlaps)
-            error = carried_out(line, space)
+            error = run_line(line, space)
             if error is None or draw.random() < failing:
                 lines.append(line)
                 clean(space, most)
@@ -219,7 +219,7 @@ def meet(first: Any, second: Any) -> bool:
     return bool(np.may_share_memory(first.detach().numpy(force=True), second.detach().numpy(force=True)))
 
 
-def carried_out(line: str, space: dict[str, Any]) -> BaseException | None:
+def run_line(line: str, space: dict[str, Any]) -> BaseException | None:
     """Run a line. Returns its error, or None."""
     try:
         exec(line, space)

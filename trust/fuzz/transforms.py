@@ -76,7 +76,7 @@ def by_batched_pass(L: Any, f: Function) -> Function:
 
     def rows(x: Any) -> Any:
         with L.enable_grad():
-            z = opened(L, x)
+            z = connected_point(L, x)
             y = f(z)
             if not y.requires_grad:
                 return L.zeros_like(x)
@@ -92,7 +92,7 @@ def by_backward(L: Any, f: Function) -> Function:
 
     def gradient(x: Any) -> Any:
         with L.enable_grad():
-            z = opened(L, x)
+            z = connected_point(L, x)
             z.retain_grad()
             total = weighted_sum(L, f(z))
             if not total.requires_grad:
@@ -266,14 +266,14 @@ OWN: dict[str, Transform] = {
 # by backward passes and loops ----------------------------------------------------------------------------------------
 
 
-def opened(L: Any, x: Any) -> Any:
+def connected_point(L: Any, x: Any) -> Any:
     """A point for derivatives that stays connected with the history of x."""
     return x.view_as(x) if x.requires_grad else x.detach().requires_grad_()
 
 
 def pulled(L: Any, f: Function, x: Any, cotangent: Callable[[Any], Any]) -> Any:
     with L.enable_grad():
-        z = opened(L, x)
+        z = connected_point(L, x)
         y = f(z)
         if not y.requires_grad:
             return L.zeros_like(x)
@@ -286,7 +286,7 @@ def plain_gradient(L: Any, f: Function, x: Any) -> Any:
 
 def pushed(L: Any, f: Function, x: Any, tangent: Any) -> tuple[Any, Any]:
     with L.enable_grad():
-        z = opened(L, x)
+        z = connected_point(L, x)
         y = f(z)
         if not y.requires_grad:
             return y, L.zeros_like(y)
@@ -309,7 +309,7 @@ MOST_JACOBIANS = 2
 
 def plain_jacobian(L: Any, f: Function, x: Any) -> Any:
     with L.enable_grad():
-        z = opened(L, x)
+        z = connected_point(L, x)
         y = f(z)
         if y.numel() > MOST_ROWS:
             raise ValueError(f"{y.numel()} passes take too long")

@@ -143,7 +143,7 @@ sparse_bsc = _layout("sparse_bsc", "SparseBsc")
 SPARSE_LAYOUTS = (sparse_coo, sparse_csr, sparse_csc, sparse_bsr, sparse_bsc)
 
 
-def copied(array: Any, memo: dict[Any, Any]) -> Any:
+def deep_copy(array: Any, memo: dict[Any, Any]) -> Any:
     """A copy for copy.deepcopy: of the memory as a whole, once for all arrays that look into it, with its strides.
 
     >>> import numpy

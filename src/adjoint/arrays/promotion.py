@@ -82,7 +82,7 @@ def promote(
 
     def cast(value: Any) -> Any:
         if half is not None and operand_type(value)[1] not in wide:
-            value = _rounded(value, half)
+            value = _round(value, half)
         return _cast(value, target)
 
     if sequence >= 0:
@@ -105,7 +105,7 @@ def _are_alike(raw: Sequence[Any], positions: Sequence[int], policy: str) -> boo
     return kind in PLAIN or (policy == "same" and kind is not None and kind.kind in "biu")
 
 
-def _rounded(value: Any, half: numpy.dtype[Any]) -> Any:
+def _round(value: Any, half: numpy.dtype[Any]) -> Any:
     """A number or an array of another type as a half-precision type holds it."""
     kind = getattr(value, "dtype", None)
     if kind is not None:

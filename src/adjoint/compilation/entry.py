@@ -33,7 +33,7 @@ from adjoint.compilation.replays import (
     owner_of,
     pass_ends_at,
     shared_bases,
-    viewed,
+    view_of,
 )
 from adjoint.compilation.surroundings import has_hidden_tensor, modes, random_state
 from adjoint.core.graph import (
@@ -711,7 +711,7 @@ class Entry:
         if kind is TENSOR:
             return result_tensors[value]
         if kind is VIEW:
-            return viewed(result_tensors[value[0]], *value[1:])
+            return view_of(result_tensors[value[0]], *value[1:])
         if kind is LEAF:
             return result_tensors[value].requires_grad_()
         if kind is ARRAY:

@@ -156,7 +156,7 @@ def is_freed(tensor: TensorBase) -> bool:
     return any(node._ad_is_freed() for node in nodes_behind([tensor._node]))
 
 
-def viewed(base: Any, steps: Any, origin: str | None) -> Any:
+def view_of(base: Any, steps: Any, origin: str | None) -> Any:
     """A view of a result of a program, by the steps of the recorded one."""
     with no_grad() if origin == "no_grad" else nullcontext():
         view = replay_view(steps, base)

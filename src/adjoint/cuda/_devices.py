@@ -226,7 +226,7 @@ def memory_allocated(device: Any = None) -> int:
 
     device: a device, its number or name; the default is the current device.
     """
-    return _pooled("used_bytes", device)
+    return _pool_of("used_bytes", device)
 
 
 def memory_reserved(device: Any = None) -> int:
@@ -234,10 +234,10 @@ def memory_reserved(device: Any = None) -> int:
 
     device: a device, its number or name; the default is the current device.
     """
-    return _pooled("total_bytes", device)
+    return _pool_of("total_bytes", device)
 
 
-def _pooled(amount: str, device: Any) -> int:
+def _pool_of(amount: str, device: Any) -> int:
     if not cuda_is_available():
         return 0
     with _on(device, "memory_allocated"):

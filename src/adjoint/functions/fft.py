@@ -96,15 +96,15 @@ def _whole(name: str, argument: str, position: int, value: Any) -> int:
         ) from None
 
 
-def _listed(values: Any) -> tuple[int, ...]:
+def _as_list(values: Any) -> tuple[int, ...]:
     return tuple(map(index, values)) if isinstance(values, (tuple, list)) else (index(values),)
 
 
 def _axes_and_sizes(name: str, input: Tensor, s: Dims, dim: Dims) -> tuple[tuple[int, ...], list[int]]:
     """The axes to transform, and their sizes after cropping or padding (-1 for no change)."""
-    sizes = None if s is None else _listed(s)
+    sizes = None if s is None else _as_list(s)
     if dim is not None:
-        dims = tuple([require_dim(d, input.ndim) for d in _listed(dim)])
+        dims = tuple([require_dim(d, input.ndim) for d in _as_list(dim)])
         if len(set(dims)) < len(dims):
             raise RuntimeError("FFT dims must be unique")
         if sizes is not None and len(sizes) != len(dims):
@@ -291,7 +291,7 @@ def ihfftn(input: Tensor, s: Dims = None, dim: Dims = None, norm: str | None = N
 
 
 def _roll(input: Tensor, dim: Dims, part: Callable[[int], int]) -> Tensor:
-    dims = tuple(range(input.ndim)) if dim is None else tuple([normalize_dim(d, input.ndim) for d in _listed(dim)])
+    dims = tuple(range(input.ndim)) if dim is None else tuple([normalize_dim(d, input.ndim) for d in _as_list(dim)])
     if not dims:
         raise RuntimeError("`shifts` required")
     shifts: dict[int, int] = {}

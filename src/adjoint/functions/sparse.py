@@ -33,7 +33,7 @@ from adjoint.functions.sparse_operations import (
     pattern_of,
     product_of_values,
     sum_along,
-    transposed,
+    transpose_matrix,
     values_of,
 )
 from adjoint.functions.sparse_operations import softmax as sparse_softmax
@@ -730,7 +730,7 @@ def sampled_addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1.
             name = "mat1" if axis == -2 else "mat2"
             raise RuntimeError(f"sampled_addmm: self.shape[{axis}] must match {name}.shape[{axis}]")
     pattern = pattern_of(input)
-    sampled = ops.sampled_product(mat1, transposed(mat2), pattern.product_layout)
+    sampled = ops.sampled_product(mat1, transpose_matrix(mat2), pattern.product_layout)
     return of_values(ops.add(ops.mul(entries_of(input, pattern), beta), sampled, alpha=alpha), pattern)
 
 

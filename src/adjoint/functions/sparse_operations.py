@@ -198,7 +198,7 @@ def common_pattern(first: SparsePattern, second: SparsePattern) -> SparsePattern
     return compressed_pattern(first.layout, first.shape, numpy.unique(places), first.dense_dim, first.block)
 
 
-def divided(name: str, message: str) -> Callable[..., Tensor]:
+def division(name: str, message: str) -> Callable[..., Tensor]:
     """A division of a sparse tensor by a number."""
 
     def divide(input: Any, other: Any, *more: Any) -> Tensor:
@@ -310,7 +310,7 @@ def copy(input: Tensor, other: Tensor) -> Tensor:
 def product_of_values(a: Tensor, b: Tensor) -> Tensor:
     """A product of two matrices, or a matrix and a vector, with one sparse operand, whose gradient is sparse too."""
     if not is_sparse(a):
-        return transposed(product_of_values(transposed(b), transposed(a)))
+        return transpose_matrix(product_of_values(transpose_matrix(b), transpose_matrix(a)))
     check_product(a, b)
     if is_sparse(b):
         return sparse_times_sparse(a, b)
@@ -318,7 +318,7 @@ def product_of_values(a: Tensor, b: Tensor) -> Tensor:
     return ops.sparse_product(entries_of(a, pattern), b, pattern.product_layout)
 
 
-def transposed(tensor: Tensor) -> Tensor:
+def transpose_matrix(tensor: Tensor) -> Tensor:
     """A matrix transposed; a vector as it is."""
     return ops.transpose(tensor, 0, 1) if tensor.ndim == 2 else tensor
 
@@ -370,7 +370,7 @@ def matmul(a: Tensor, b: Tensor) -> Tensor:
 def with_batch(sparse: Tensor, dense: Tensor, is_first: bool) -> Tensor:
     """The product of a sparse matrix with each matrix of a dense batch."""
     if not is_first:
-        return ops.transpose(with_batch(transposed(sparse), ops.transpose(dense, -2, -1), True), -2, -1)
+        return ops.transpose(with_batch(transpose_matrix(sparse), ops.transpose(dense, -2, -1), True), -2, -1)
     *batch, n, k = dense.shape
     columns = ops.permute(ops.reshape(dense, (-1, n, k)), (1, 0, 2))
     product = product_of_values(sparse, ops.reshape(columns, (n, -1)))
@@ -391,7 +391,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         raise unsupported("linear", "Sparse")
     if is_grad_enabled() and weight.requires_grad:
         return ops.linear(input, strided_form(weight), bias)
-    product = matmul(input, transposed(weight))
+    product = matmul(input, transpose_matrix(weight))
     return product if bias is None else ops.add(product, bias)
 
 
@@ -643,7 +643,7 @@ _COMPOSED: dict[str, Callable[..., Any]] = {
     "cat": cat,
     "clone_with_strides": lambda input, strides=None: ops.clone(input),
     "copy": copy,
-    "floor_divide": divided("floor_divide", FLOOR_DIVISOR),
+    "floor_divide": division("floor_divide", FLOOR_DIVISOR),
     "getitem_select": getitem_select,
     "linear": linear,
     "matmul": matmul,
@@ -659,7 +659,7 @@ _COMPOSED: dict[str, Callable[..., Any]] = {
     "sum_all": sum_all,
     "t": t,
     "transpose": transpose,
-    "true_divide": divided("true_divide", DIVISOR),
+    "true_divide": division("true_divide", DIVISOR),
     "unbind": unbind,
     "unsqueeze": unsqueeze,
     "zero": zero,

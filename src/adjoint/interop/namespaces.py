@@ -12,7 +12,7 @@ from adjoint.core.operations.naming import known_by
 from adjoint.interop.numpy_array.base import ArrayHolder, exchange, wrapped
 from adjoint.interop.numpy_array.writes import to_read
 from adjoint.interop.numpy_functions import FUNCTIONS
-from adjoint.interop.operands import class_of_results, is_tracked, mapped, tensors_in, values_of
+from adjoint.interop.operands import class_of_results, is_tracked, map_instances, tensors_in, values_of
 from adjoint.interop.reasons import NoDerivativeError
 from adjoint.transforms.passing import calls_back
 
@@ -98,7 +98,7 @@ def _is_of_values(function: Function, args: Any, kwargs: Any) -> bool:
     arguments = to_tensors((args, kwargs))
     if not any(is_tracked(tensor) for tensor in tensors_in(arguments)):
         return False
-    args, kwargs = mapped(lambda tensor: values_of(tensor)[()], TensorBase, arguments)
+    args, kwargs = map_instances(lambda tensor: values_of(tensor)[()], TensorBase, arguments)
     try:
         function(*args, **kwargs)
     except Exception:

@@ -67,17 +67,17 @@ def tensors_in(value: Any) -> Iterator[Tensor]:
             yield from tensors_in(member)
 
 
-def mapped(change: Callable[[Any], Any], kind: type, value: Any) -> Any:
+def map_instances(change: Callable[[Any], Any], kind: type, value: Any) -> Any:
     """Nested lists, tuples and dictionaries with each instance of `kind` in them changed."""
     if isinstance(value, kind):
         return change(value)
     if isinstance(value, (list, tuple)):
-        members = [mapped(change, kind, member) for member in value]
+        members = [map_instances(change, kind, member) for member in value]
         if hasattr(value, "_fields"):
             return type(value)(*members)
         return members if isinstance(value, list) else tuple(members)
     if isinstance(value, dict):
-        return {key: mapped(change, kind, member) for key, member in value.items()}
+        return {key: map_instances(change, kind, member) for key, member in value.items()}
     return value
 
 
@@ -194,7 +194,7 @@ def constant(value: Any) -> Any:
 
     Raises TypeError for a Tensor that requires grad, whose derivative would be lost, and under vmap.
     """
-    return mapped(_array_of, TensorBase, value)
+    return map_instances(_array_of, TensorBase, value)
 
 
 def _array_of(tensor: Tensor) -> Any:
@@ -237,7 +237,7 @@ def known_values(tensor: Tensor, function: str) -> Any:
 
 def plain(value: Any) -> Any:
     """Axes, a shape or an order: Tensors in it become Python numbers and lists."""
-    return mapped(lambda t: _array_of(t).tolist(), TensorBase, value)
+    return map_instances(lambda t: _array_of(t).tolist(), TensorBase, value)
 
 
 def axes_of(axis: Any, ndim: int) -> tuple[int, ...]:

@@ -14,7 +14,7 @@ from adjoint.core.graph import TensorBase, new_tensor
 from adjoint.interop.dlpack import dlpack, dlpack_device
 from adjoint.interop.functions import load
 from adjoint.interop.numpy_functions import FUNCTIONS, WHOLE
-from adjoint.interop.operands import is_tensor, is_tracked, mapped, tensors_in, values_of
+from adjoint.interop.operands import is_tensor, is_tracked, map_instances, tensors_in, values_of
 from adjoint.interop.reasons import DISCRETE, NoDerivativeError
 from adjoint.interop.ufuncs import METHODS, QUICK, UFUNCS
 
@@ -146,8 +146,8 @@ def _on_arrays(name: str, function: Callable[..., Any], args: Any, kwargs: Any) 
     tracked = any(is_tracked(tensor) for tensor in tensors)
     if tracked and name not in DISCRETE:
         raise NoDerivativeError(name)
-    args, kwargs = (mapped(values_of, TensorBase, value) for value in (args, kwargs))
-    result = mapped(_wrap, _ndarray, function(*args, **kwargs))
+    args, kwargs = (map_instances(values_of, TensorBase, value) for value in (args, kwargs))
+    result = map_instances(_wrap, _ndarray, function(*args, **kwargs))
     if tracked and any(t._array.dtype.kind in "fcV" for t in tensors_in(result)):
         raise NoDerivativeError(name)
     return result

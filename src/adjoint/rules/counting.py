@@ -7,7 +7,7 @@ from adjoint.arrays.shapes import broadcast_shapes
 
 from .declare import Array, Constant, constant, linear
 from .refusals import letter_of
-from .special import refused
+from .special import refuse_operands
 
 # places in sorted sequences -----------------------------------------------------------------------------------------
 
@@ -18,7 +18,7 @@ def sorted_places(xp, sorted_sequence: Array, input: Array, right=False, sorter:
 
     Sequences lie along the last axis. For several sequences the values have the same leading axes.
     """
-    refused("searchsorted_out_cpu", "bc", sorted_sequence)
+    refuse_operands("searchsorted_out_cpu", "bc", sorted_sequence)
     side = "right" if right else "left"
     lead = sorted_sequence.shape[:-1]
     if not lead:

@@ -12,7 +12,7 @@ from adjoint.runtime.caches import cached
 from .declare import Array, Constant, Number, elementwise, general, linear, passes_plain
 from .elementwise import LOG_2
 from .refusals import check_number, is_number, number_check, refuse, refuse_common
-from .special import real_only, refused
+from .special import real_only, refuse_operands
 
 # several steps in one -----------------------------------------------------------------------------------------------
 
@@ -42,7 +42,7 @@ def _check_value(input, tensor1, tensor2, value=1):
 )
 def addcmul(xp, input: Array, tensor1: Array, tensor2: Array, *, value: Number = 1):
     """input + value * tensor1 * tensor2"""
-    refused("addcmul_cpu_out", "b", input)
+    refuse_operands("addcmul_cpu_out", "b", input)
     product = tensor1 * tensor2
     return input + (product if value == 1 else number_as(value, product.dtype) * product)
 
@@ -114,7 +114,7 @@ def lerp(xp, input: Array, end: Array, weight: Array):
 )
 def logaddexp2(xp, input: Array, other: Array):
     """log2(2 ** input + 2 ** other), without overflow."""
-    refused("logaddexp2_cpu", "biuc", input)
+    refuse_operands("logaddexp2_cpu", "biuc", input)
     # NumPy's formula, by functions with vector loops; equal infinities must not be subtracted
     equal = input == other
     below = xp.where(equal, 0, input) - xp.where(equal, 0, other)
@@ -200,7 +200,7 @@ def copysign(xp, input: Array, other: Array):
 @elementwise(input=1, inplace=True)
 def frac(xp, input: Array):
     """The fraction: input - trunc(input)."""
-    refused("frac_cpu", "biuc", input)
+    refuse_operands("frac_cpu", "biuc", input)
     return input - xp.trunc(input)
 
 

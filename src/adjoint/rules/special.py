@@ -25,10 +25,10 @@ ROOT_TWO_PI = 2.5066282746310002
 
 def real_only(function, *operands):
     """Raise NotImplementedError, in torch's words, if an operand is complex."""
-    refused(function, "c", *operands)
+    refuse_operands(function, "c", *operands)
 
 
-def refused(function, kinds, *operands):
+def refuse_operands(function, kinds, *operands):
     """Raise NotImplementedError, in torch's words, if an operand has a type of these kinds (NumPy's letters)."""
     for value in operands:
         kind = getattr(value, "dtype", None)
@@ -329,7 +329,7 @@ def mvlgamma(xp, input: Array, p: Numeric):
 
 def _incomplete_gamma(name, kernel, sign, doc):
     def body(xp, input: Array, other: Array):
-        refused(f"{name}_cpu", "biuc", input, other)
+        refuse_operands(f"{name}_cpu", "biuc", input, other)
         return getattr(xp.special, kernel)(*alike(xp, input, other))
 
     def by_other(ops, other, input):

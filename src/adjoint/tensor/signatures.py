@@ -40,7 +40,7 @@ def signature_of(rule: Rule) -> Signature:
     >>> str(signature_of(TABLE["tril"])).replace("'", "")
     '(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor'
     """
-    parameters = [_typed(rule, parameter) for parameter in rule.parameters]
+    parameters = [_typed_parameter(rule, parameter) for parameter in rule.parameters]
     if not rule.view:
         out = "Tensor | None" if rule.outputs is None else "Sequence[Tensor] | None"
         parameters.append(Parameter("out", Parameter.KEYWORD_ONLY, default=None, annotation=out))
@@ -49,12 +49,12 @@ def signature_of(rule: Rule) -> Signature:
 
 def method_signature_of(rule: Rule) -> Signature:
     """The signature of a method, in place or not."""
-    parameters = [_typed(rule, parameter) for parameter in rule.parameters]
+    parameters = [_typed_parameter(rule, parameter) for parameter in rule.parameters]
     parameters[0] = Parameter("self", Parameter.POSITIONAL_OR_KEYWORD)
     return Signature(parameters, return_annotation=_result(rule), __validate_parameters__=False)
 
 
-def _typed(rule: Rule, parameter: Declared) -> Parameter:
+def _typed_parameter(rule: Rule, parameter: Declared) -> Parameter:
     return Parameter(parameter.name, parameter.kind, default=parameter.default, annotation=_annotation(rule, parameter))
 
 

@@ -27,7 +27,7 @@ from adjoint.arrays.dtypes import (
     kind_of,
 )
 from adjoint.arrays.infer import array_from_data
-from adjoint.arrays.layout import as_memory_format, copied, sparse_coo, sparse_csr, strided
+from adjoint.arrays.layout import as_memory_format, deep_copy, sparse_coo, sparse_csr, strided
 from adjoint.arrays.namespace import address, computed, device_of, in_batch_of, is_lazy, no_array, on_device
 from adjoint.arrays.shapes import require_dim
 from adjoint.arrays.size import CPU, Size, as_device, check_shape, device, printed, type_name
@@ -736,7 +736,7 @@ class Tensor(ArithmeticTensor):
 
         twin = _new_instance(type(self))
         memo[id(self)] = twin
-        twin._array = copied(self._array, memo)
+        twin._array = deep_copy(self._array, memo)
         twin._requires = self._requires
         twin._grad = copy.deepcopy(self._grad, memo)
         twin.__dict__.update(copy.deepcopy(_user_attributes(self), memo))

@@ -35,11 +35,11 @@ def enter_dual_level() -> int:
 
     Raises RuntimeError if one is open in this thread: this interface does not nest (`adjoint.func.jvp` does).
     """
-    change_modes(_opened())
+    change_modes(_level_changes())
     return _LEVEL
 
 
-def _opened() -> Any:
+def _level_changes() -> Any:
     """The changes that open a level."""
     if current().public_level != _NONE:
         raise RuntimeError("Nested forward mode AD is not supported at the moment")
@@ -90,7 +90,7 @@ class dual_level(_GradMode):
     """
 
     def _changes(self) -> Any:
-        changes = _opened()
+        changes = _level_changes()
         self._number = changes[0][2]
         return changes
 

@@ -10,7 +10,7 @@ import adjoint
 from adjoint.profiler import ExecutionTraceObserver, profile
 
 
-def traced(path: Path, program: Any) -> list[dict[str, Any]]:
+def trace_of(path: Path, program: Any) -> list[dict[str, Any]]:
     observer = ExecutionTraceObserver().register_callback(str(path))
     assert observer.is_registered
     observer.start()
@@ -34,7 +34,7 @@ def test_nodes(tmp_path: Path) -> None:
         with adjoint.autograd.profiler.record_function("block"):
             (x * 2.5).sum().backward()
 
-    nodes = traced(tmp_path / "trace.json", program)
+    nodes = trace_of(tmp_path / "trace.json", program)
     by_name = {node["name"]: node for node in reversed(nodes)}
     mul, total = by_name["aten::mul"], by_name["aten::sum"]
     assert mul["inputs"]["shapes"] == [[2, 3], []]

@@ -171,9 +171,9 @@ def with_views(instruction: Any, function: Callable[[View], View]) -> Any:
         return changed
     changed = type(instruction)(
         instruction.function,
-        mapped(instruction.args, function),
-        mapped(instruction.kwargs, function),
-        mapped(instruction.results, function),
+        map_views(instruction.args, function),
+        map_views(instruction.kwargs, function),
+        map_views(instruction.results, function),
         [function(view) for view in instruction.targets],
     )
     if isinstance(instruction, Check):
@@ -186,16 +186,16 @@ def with_views(instruction: Any, function: Callable[[View], View]) -> Any:
     return changed
 
 
-def mapped(tree: Any, function: Callable[[View], View]) -> Any:
+def map_views(tree: Any, function: Callable[[View], View]) -> Any:
     """A tree with its views replaced."""
     if isinstance(tree, View):
         return function(tree)
     if isinstance(tree, (tuple, list)):
-        return type(tree)([mapped(member, function) for member in tree])
+        return type(tree)([map_views(member, function) for member in tree])
     if isinstance(tree, dict):
-        return {key: mapped(member, function) for key, member in tree.items()}
+        return {key: map_views(member, function) for key, member in tree.items()}
     if isinstance(tree, slice):
-        return slice(*[mapped(part, function) for part in (tree.start, tree.stop, tree.step)])
+        return slice(*[map_views(part, function) for part in (tree.start, tree.stop, tree.step)])
     return tree
 
 

@@ -46,7 +46,7 @@ def numbered(*shapes: Any) -> list[Any]:
     return indices
 
 
-def gathered(sources: Any, indices: Any) -> Any:
+def gather_elements(sources: Any, indices: Any) -> Any:
     """The elements of Tensors, all counted through, at given places."""
     flat = [ops.reshape(each, (-1,)) for each in sources]
     return ops.take(flat[0] if len(flat) == 1 else ops.cat(flat, 0), new_tensor(numpy.asarray(indices)))
@@ -59,7 +59,7 @@ def _moving(name: str, text: str) -> None:
     def gather(a, *args, **kwargs):
         a = tensor_of(a)
         (numbers,) = numbered(a.shape)
-        return gathered([a], numpy_function(numbers, *constant(args), **constant(kwargs)))
+        return gather_elements([a], numpy_function(numbers, *constant(args), **constant(kwargs)))
 
     gather.__name__ = name
     gather.__doc__ = text
@@ -78,14 +78,14 @@ for _name, _text in {
 def compress(condition, a: Array, axis=None, out=None):
     """The slices along an axis at which a condition holds."""
     (numbers,) = numbered(a.shape)
-    return gathered([a], numpy.compress(constant(condition), numbers, axis))
+    return gather_elements([a], numpy.compress(constant(condition), numbers, axis))
 
 
 @function("extract")
 def extract(condition, arr: Array):
     """The elements at which a condition holds."""
     where = numpy.flatnonzero(constant(condition))
-    return gathered([arr], where)
+    return gather_elements([arr], where)
 
 
 @function("trim_zeros")
@@ -109,7 +109,7 @@ def insert(arr: Array, obj, values: Array, axis=None):
     """A Tensor with values inserted before indices."""
     arr, values = cast(arr, kind_of(arr)), cast(values, kind_of(arr))
     old, new = numbered(arr.shape, values.shape)
-    return gathered([arr, values], numpy.insert(old, constant(obj), new, axis))
+    return gather_elements([arr, values], numpy.insert(old, constant(obj), new, axis))
 
 
 @function("take")
@@ -118,7 +118,7 @@ def take(a: Array, indices, axis=None, out=None, mode="raise"):
     indices = numpy.asarray(constant(indices))
     if axis is None:
         (numbers,) = numbered(a.shape)
-        return gathered([a], numpy.take(numbers, indices, mode=mode))
+        return gather_elements([a], numpy.take(numbers, indices, mode=mode))
     axis = axis_of(axis, a.ndim)
     positions = numpy.take(numpy.arange(a.shape[axis]), indices, mode=mode)
     return a[(slice(None),) * axis + (positions,)]
@@ -129,7 +129,7 @@ def take_along_axis(arr: Array, indices, axis=-1):
     """The elements along an axis that indices of the same number of axes name."""
     indices = numpy.asarray(constant(indices))
     (numbers,) = numbered(arr.shape)
-    return gathered([arr], numpy.take_along_axis(numbers, indices, axis))
+    return gather_elements([arr], numpy.take_along_axis(numbers, indices, axis))
 
 
 @function("choose")
@@ -137,7 +137,7 @@ def choose(a, choices: Arrays, out=None, mode="raise"):
     """Each element from the choice that an index names."""
     choices = promoted(*choices)
     numbers = numbered(*[each.shape for each in choices])
-    return gathered(choices, numpy.choose(constant(a), numbers, mode=mode))
+    return gather_elements(choices, numpy.choose(constant(a), numbers, mode=mode))
 
 
 @function("select")
@@ -183,7 +183,7 @@ def piecewise(x: Array, condlist, funclist, *args, **kw):
     result = ops.zeros_like(x)
     for condition, piece in zip(conditions, funclist, strict=True):
         spots = numpy.flatnonzero(condition)
-        elements = gathered([x], spots)
+        elements = gather_elements([x], spots)
         value = piece(elements, *args, **kw) if callable(piece) else piece
         if elements.numel():
             value = ops.expand(cast(tensor_of(value), kind_of(x)), elements.shape)
@@ -233,7 +233,7 @@ def unique(
     """The elements without repetitions; each one's gradient goes to where it first stands."""
     parts = numpy.unique(known_values(ar, "unique"), True, True, True, axis, equal_nan=equal_nan)
     first = parts[1]
-    values = gathered([ar], first) if axis is None else ar[(slice(None),) * axis_of(axis, ar.ndim) + (first,)]
+    values = gather_elements([ar], first) if axis is None else ar[(slice(None),) * axis_of(axis, ar.ndim) + (first,)]
     requested = (True, return_index, return_inverse, return_counts)
     results = [values, *[new_tensor(each) for each in parts[1:]]]
     outputs = tuple(each for each, flag in zip(results, requested, strict=True) if flag)
@@ -243,7 +243,9 @@ def unique(
 def _unique(kind, x):
     results = numpy.unique(known_values(x, "unique"), True, True, True, equal_nan=False)
     parts = dict(zip(("values", "indices", "inverse_indices", "counts"), results, strict=True))
-    parts = {name: gathered([x], results[1]) if name == "values" else new_tensor(each) for name, each in parts.items()}
+    parts = {
+        name: gather_elements([x], results[1]) if name == "values" else new_tensor(each) for name, each in parts.items()
+    }
     return kind(**{name: parts[name] for name in kind._fields})
 
 
@@ -274,7 +276,7 @@ def _among(a, b, of_sets, *options):
     both = [ops.reshape(each, (-1,)) for each in (a, b)]
     arrays = [known_values(each, of_sets.__name__) for each in both]
     values, first = numpy.unique(numpy.concatenate(arrays), return_index=True)
-    return gathered(both, first[numpy.searchsorted(values, of_sets(*arrays, *options))])
+    return gather_elements(both, first[numpy.searchsorted(values, of_sets(*arrays, *options))])
 
 
 @function("union1d")
@@ -344,7 +346,7 @@ def _write(target, positions, values):
     # where a place is named several times the last one counts
     last = {int(position): i for i, position in enumerate(positions)}
     sources = numpy.fromiter(last.values(), int)
-    entries = cast(gathered([flat], sources % flat.numel()), kind_of(target))
+    entries = cast(gather_elements([flat], sources % flat.numel()), kind_of(target))
     if target.ndim:
         target[numpy.unravel_index(numpy.fromiter(last, int), tuple(target.shape))] = entries
     else:
@@ -375,7 +377,7 @@ def putmask(a, /, mask, values: Array):
     target = _target("putmask", a, values)
     positions = numpy.flatnonzero(constant(mask))
     if positions.size:
-        _write(target, positions, gathered([values], positions % values.numel()))
+        _write(target, positions, gather_elements([values], positions % values.numel()))
 
 
 @function("put_along_axis")

@@ -16,7 +16,7 @@ import numpy
 from adjoint.core.graph import TensorBase, new_tensor
 from adjoint.interop.namespaces import as_class, for_both, to_tensors
 from adjoint.interop.numpy_functions import FUNCTIONS
-from adjoint.interop.operands import class_of_results, mapped, tensor_of, values_of
+from adjoint.interop.operands import class_of_results, map_instances, tensor_of, values_of
 from adjoint.interop.scipy_functions.axes import tensors
 from adjoint.interop.scipy_functions.functions_of_functions import Function, constant, holds_tracked
 from adjoint.interop.scipy_functions.pieces import constants
@@ -147,7 +147,7 @@ def _of_values(of_scipy: Function) -> Function:
     """A function whose results are whole numbers: of the values."""
 
     def on_values(*args: Any, **options: Any) -> Any:
-        args, options = mapped(values_of, TensorBase, (args, options))
+        args, options = map_instances(values_of, TensorBase, (args, options))
         return of_scipy(*args, **options)
 
     return for_both(of_scipy, on_values)

@@ -68,7 +68,7 @@ def _normalise(b: Any, a: Any, *others: Any) -> list[Any]:
     return [b / a[0], a / a[0], *rest]
 
 
-def _filtered(b: Any, a: Any, x: Any, start: Any = None) -> Any:
+def _apply_filter(b: Any, a: Any, x: Any, start: Any = None) -> Any:
     """A filter with normalised coefficients along the last axis; start: the state of its delays."""
     u = b[0] * x
     for i in range(1, min(b.shape[0], x.shape[-1])):
@@ -103,7 +103,7 @@ def lfilter(b, a, x, axis=-1, zi=None):
     b, a, *others = _normalise(b, a, *others)
     axis = axis_of(axis, others[0].ndim)
     x, *start = [move_axes(each, axis, -1) for each in others]
-    y = _filtered(b, a, x, *start)
+    y = _apply_filter(b, a, x, *start)
     if zi is None:
         return move_axes(y, -1, axis)
     return move_axes(y, -1, axis), move_axes(_final_state(b, a, x, y, start[0]), -1, axis)
@@ -200,7 +200,7 @@ def filtfilt(b, a, x, axis=-1, padtype="odd", padlen=None, method="pad", irlen=N
     b, a, x = _normalise(b, a, x)
     start = lfilter_zi(b, a)
     width = 3 * max(b.shape[0], a.shape[0]) if padlen is None else padlen
-    return _both_ways(x, axis_of(axis, x.ndim), padtype, width, lambda y, first: _filtered(b, a, y, start * first))
+    return _both_ways(x, axis_of(axis, x.ndim), padtype, width, lambda y, first: _apply_filter(b, a, y, start * first))
 
 
 @function("scipy.signal.sosfiltfilt")
@@ -214,7 +214,7 @@ def sosfiltfilt(sos, x, axis=-1, padtype="odd", padlen=None):
     def one_way(y: Any, first: Any) -> Any:
         for i, (b, a) in enumerate(_sections(sos)):
             b, a = _normalise(b, a)
-            y = _filtered(b, a, y, start[i] * first)
+            y = _apply_filter(b, a, y, start[i] * first)
         return y
 
     return _both_ways(x, axis_of(axis, x.ndim), padtype, width, one_way)

@@ -21,7 +21,7 @@ from adjoint.core.modes.grad_mode import no_grad
 from adjoint.core.operations.dependence import is_differentiating
 from adjoint.interop.namespaces import as_class, to_tensors
 from adjoint.interop.numpy_array.base import values
-from adjoint.interop.operands import class_of_results, is_tracked, mapped, tensor_of, tensors_in
+from adjoint.interop.operands import class_of_results, is_tracked, map_instances, tensor_of, tensors_in
 from adjoint.interop.scipy_functions.pieces import plain as values_of
 from adjoint.interop.scipy_functions.pieces import valued
 from adjoint.solvers import implicit, ode
@@ -40,7 +40,7 @@ _NODES, _WEIGHTS = 0.5 * (_NODES + 1), 0.5 * _WEIGHTS
 
 def constant(value: Any) -> Any:
     """Nested containers with detached Tensors, and plain values instead of Arrays."""
-    return mapped(lambda tensor: tensor.detach(), TensorBase, values(value))
+    return map_instances(lambda tensor: tensor.detach(), TensorBase, values(value))
 
 
 def plain_function(
@@ -65,7 +65,7 @@ def plain_function(
             kinds.append(kind)
         elif class_of_results(args) is None:
             _refuse_tracked(function(*point, *constants), getattr(function, "__name__", "the function"), remedy)
-        return mapped(values_of, TensorBase, to_tensors(result))
+        return map_instances(values_of, TensorBase, to_tensors(result))
 
     return call
 
@@ -94,7 +94,7 @@ def over_tensors(function: Function, kind: type | None) -> Function:
     return call
 
 
-def tupled(args: Any) -> tuple[Any, ...]:
+def as_tuple(args: Any) -> tuple[Any, ...]:
     """Parameters as in SciPy: an object that is no tuple is one parameter."""
     return args if isinstance(args, tuple) else (args,)
 
@@ -117,7 +117,7 @@ class Call:
         self.of_scipy, self.bound = of_scipy, signature.bind(*places, **options)
         arguments = self.bound.arguments
         self.options = {name: parameter.default for name, parameter in signature.parameters.items()} | arguments
-        self.args = tupled(self.options["args"])
+        self.args = as_tuple(self.options["args"])
         self.kind = class_of_results(self.args)
         function: Function = next(iter(arguments.values()))
         # with True it gives its derivative, too
@@ -294,7 +294,7 @@ def quadrature(of_scipy: Function) -> Function:
 
     @functools.wraps(of_scipy)
     def quad(func: Function, a: Any, b: Any, args: Any = (), full_output: int = 0, **options: Any) -> Any:
-        args = tupled(args)
+        args = as_tuple(args)
         kinds: list[type] = []
         kind = class_of_results((a, b, args))
         ends = [_limit(end) for end in (a, b)]
@@ -330,7 +330,7 @@ def _integrate(function: Function, a: Any, b: Any, args: Any, details: Any, valu
     total: Any = 0.0
     for start, end in zip(starts, ends, strict=True):
         for node, weight in zip(start + (end - start) * _NODES, (end - start) * _WEIGHTS, strict=True):
-            for point, factor in _mapped(float(node), low, high):
+            for point, factor in _map_node(float(node), low, high):
                 total = total + weight * factor * function(point, *args)
     total = tensor_of(total)
     if not abs(float(values_of(total)) - value) <= 10 * error + 1e-12:
@@ -341,7 +341,7 @@ def _integrate(function: Function, a: Any, b: Any, args: Any, details: Any, valu
     return valued(total, numpy.asarray(value))
 
 
-def _mapped(node: float, a: Any, b: Any) -> list[tuple[Any, Any]]:
+def _map_node(node: float, a: Any, b: Any) -> list[tuple[Any, Any]]:
     """A node of QUADPACK's as places of the function and factors: infinite ranges are mapped to (0, 1]."""
     infinite = [not isinstance(end, TensorBase) and bool(numpy.isinf(end)) for end in (a, b)]
     away = (1 - node) / node
@@ -372,7 +372,7 @@ def initial_value(of_scipy: Function) -> Function:
     def solve_ivp(
         fun: Function, t_span: Any, y0: Any, method: Any = "RK45", t_eval: Any = None, args: Any = None, **options: Any
     ) -> Any:
-        parameters = () if args is None else tupled(args)
+        parameters = () if args is None else as_tuple(args)
         kind = class_of_results((y0, parameters))
         if kind is None:
             return of_scipy(fun, t_span, y0, method, t_eval, args=args, **options)

@@ -19,11 +19,11 @@ from adjoint.interop.operands import class_of_results, tensor_of
 from adjoint.interop.scipy_functions.functions_of_functions import (
     Call,
     Function,
+    as_tuple,
     constant,
     over_tensors,
     plain_function,
     solver,
-    tupled,
 )
 from adjoint.solvers import implicit
 from adjoint.tensor.table import ops
@@ -110,7 +110,7 @@ def with_keywords(of_scipy: Function) -> Function:
         keywords = bound.arguments.pop("kwargs", None)
         if not keywords:
             return solve(*places, **options)
-        args = tupled(bound.arguments.get("args", ()))
+        args = as_tuple(bound.arguments.get("args", ()))
         n, names = len(args), list(keywords)
         for key in ("fun", "jac"):
             if callable(bound.arguments.get(key)):

@@ -74,7 +74,7 @@ def orders_up_to(name: str, n: Any) -> range:
     return range(last + 1)
 
 
-def _signed(name: str, m: Any) -> Sequence[int]:
+def _signed_orders(name: str, m: Any) -> Sequence[int]:
     """The orders as scipy.special lays them out: from 0 to m, then from -m to -1."""
     orders = orders_up_to(name, m)
     return [*orders, *[-k for k in orders[:0:-1]]]
@@ -143,7 +143,7 @@ def assoc_legendre_p_all(n, m, z: Array, *, branch_cut=2, norm=False, diff_n=0):
     rows = _rows(
         lambda n, m: _associated_function(n, m, z, norm),
         orders_up_to("assoc_legendre_p_all", n),
-        _signed("assoc_legendre_p_all", m),
+        _signed_orders("assoc_legendre_p_all", m),
     )
     return rows[None]
 
@@ -174,7 +174,9 @@ def sph_legendre_p_all(n, m, theta: Array, *, diff_n=0):
     _no_slopes("sph_legendre_p_all", diff_n)
     theta = inexact(theta)
     return _rows(
-        lambda n, m: _spherical(n, m, theta), orders_up_to("sph_legendre_p_all", n), _signed("sph_legendre_p_all", m)
+        lambda n, m: _spherical(n, m, theta),
+        orders_up_to("sph_legendre_p_all", n),
+        _signed_orders("sph_legendre_p_all", m),
     )[None]
 
 
@@ -195,7 +197,7 @@ def sph_harm_y_all(n, m, theta, phi, *, diff_n=0):
     _no_slopes("sph_harm_y_all", diff_n)
     theta, phi = (inexact(each) for each in promoted(theta, phi))
     return _rows(
-        lambda n, m: _harmonic(n, m, theta, phi), orders_up_to("sph_harm_y_all", n), _signed("sph_harm_y_all", m)
+        lambda n, m: _harmonic(n, m, theta, phi), orders_up_to("sph_harm_y_all", n), _signed_orders("sph_harm_y_all", m)
     )
 
 

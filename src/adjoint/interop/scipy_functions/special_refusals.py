@@ -7,7 +7,7 @@ from typing import Any
 import scipy.special
 
 from adjoint.core.graph import TensorBase
-from adjoint.interop.operands import is_tracked, mapped, tensors_in, values_of
+from adjoint.interop.operands import is_tracked, map_instances, tensors_in, values_of
 
 _WHOLE = "its arguments are whole numbers"
 _NODES = "its nodes and weights have no derivative by the parameters here"
@@ -50,7 +50,7 @@ def refuse(name: str) -> Any:
                 f"scipy.special.{name}() has no derivative: {REASONS[name]}. Use tensor.detach(), or "
                 "adjoint.numpy.detach(x) of an array, to have it taken as a constant"
             )
-        args, kwargs = mapped(lambda tensor: values_of(tensor)[()], TensorBase, (args, kwargs))
+        args, kwargs = map_instances(lambda tensor: values_of(tensor)[()], TensorBase, (args, kwargs))
         return getattr(scipy.special, name)(*args, **kwargs)
 
     return call

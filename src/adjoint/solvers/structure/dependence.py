@@ -95,7 +95,7 @@ def forms(call: Call) -> tuple[Callable[[Call], Terms | None], ...]:
     if rule.kind == "linear":
         return element_moves, summed, along_names
     if rule.taps is not None:
-        return tapped, along_names
+        return tap_terms, along_names
     if call.is_local or is_affine(call):
         return summed, along_names
     return (along_names,)
@@ -136,7 +136,7 @@ def elementwise(call: Call) -> Terms | None:
 
 def steep(call: Call, source: Source) -> Terms:
     """The terms of an input without the places where the partial derivative is zero."""
-    partial = transposed(call, source, np.ones(call.shape))
+    partial = cotangent_of_source(call, source, np.ones(call.shape))
     if partial is None or partial.shape != call.shape:
         return source.terms
     present = np.abs(partial) != 0
@@ -250,7 +250,7 @@ def element_moves(call: Call) -> Terms | None:
     return [term for part in terms for term in part]
 
 
-def tapped(call: Call) -> Terms | None:
+def tap_terms(call: Call) -> Terms | None:
     """The terms of a product with a constant factor, one after the other for its elements."""
     taps: Any = call.rule.taps
     factor = call.values[taps]
@@ -346,7 +346,7 @@ def is_affine(call: Call) -> bool:
     return bool(formulas) and not any(arrays.intersection(formula.needs) for formula in formulas)
 
 
-def transposed(call: Call, source: Source, cotangent: Array) -> Any:
+def cotangent_of_source(call: Call, source: Source, cotangent: Array) -> Any:
     """The cotangent of a source for one of the result, not yet summed over broadcast axes, or None."""
     values = {name: float64 if isinstance(value, dtype) else value for name, value in call.values.items()}
     rule = call.rule
@@ -378,7 +378,7 @@ def summed(call: Call) -> Terms | None:
 
         def transpose(labels: Array, source: Source = source) -> Any:
             result_labels = labels.reshape(call.shape)
-            return transposed(call, source, result_labels * (1 + 1j) if call.is_complex else result_labels)
+            return cotangent_of_source(call, source, result_labels * (1 + 1j) if call.is_complex else result_labels)
 
         groups = read(call, transpose, count, source.array.shape)
         if groups is None:

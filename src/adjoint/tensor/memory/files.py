@@ -29,7 +29,7 @@ def save(obj: Any, f: File, pickle_module: Any = pickle, pickle_protocol: int = 
     {'weight': tensor([1., 2.])}
     """
     folder = os.path.splitext(os.path.basename(f))[0] if isinstance(f, (str, os.PathLike)) else torch_files.FOLDER
-    with _opened(f, "wb") as file:
+    with _open_file(f, "wb") as file:
         torch_files.write(obj, file, pickle_protocol, os.fspath(folder))
 
 
@@ -62,7 +62,7 @@ def load(
         raise ValueError(f"load(): files are read to main memory, map_location='cpu', but got {map_location!r}")
     if mmap and not isinstance(f, (str, os.PathLike)):
         raise ValueError("f must be a file path in order to use the mmap argument")
-    with _opened(f, "rb") as file:
+    with _open_file(f, "rb") as file:
         if file.seekable():
             start = file.tell()
             if file.read(4) == torch_files.MAGIC:
@@ -75,7 +75,7 @@ def load(
 
 
 @contextlib.contextmanager
-def _opened(f: File, mode: str) -> Iterator[Any]:
+def _open_file(f: File, mode: str) -> Iterator[Any]:
     if isinstance(f, (str, os.PathLike)):
         with open(f, mode) as file:
             yield file

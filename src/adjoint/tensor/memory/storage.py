@@ -95,7 +95,7 @@ class UntypedStorage:
         return hash(bounds(self._array))
 
     def __repr__(self) -> str:
-        return f"{_listed(self)}[adjoint.UntypedStorage(device={self.device}) of size {len(self)}]"
+        return f"{_lines_of(self)}[adjoint.UntypedStorage(device={self.device}) of size {len(self)}]"
 
     # contents ---------------------------------------------------------------------------------------------------------
 
@@ -385,7 +385,7 @@ class TypedStorage:
         return TypedStorage(dtype=self._kind, wrap_storage=self._untyped.pin_memory())
 
     def __repr__(self) -> str:
-        return f"{_listed(self)}[adjoint.TypedStorage(dtype={self._kind}, device={self.device}) of size {len(self)}]"
+        return f"{_lines_of(self)}[adjoint.TypedStorage(dtype={self._kind}, device={self.device}) of size {len(self)}]"
 
 
 def is_storage(obj: object) -> bool:
@@ -413,7 +413,7 @@ def _byte(value: Any) -> int:
     return value % 256
 
 
-def _listed(storage: Any) -> str:
+def _lines_of(storage: Any) -> str:
     return "".join(f" {value}\n" for value in storage.tolist()) if not storage.is_cuda else ""
 
 

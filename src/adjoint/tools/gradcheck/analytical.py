@@ -12,7 +12,7 @@ from adjoint.tensor.tensor import Tensor
 from adjoint.transforms import forward_ad
 
 from .bases import Units
-from .functions import Array, Function, as_tuple, checked, tensor_like, wide
+from .functions import Array, Function, as_tuple, tensor_like, tensors_to_check, wide
 
 
 class Pulled(NamedTuple):
@@ -56,7 +56,7 @@ def pushed_forward(
     """The tangents for steps of one input along a basis, times `unit`: for each output, a row for each direction."""
     rows = []
     for v in basis.vectors():
-        steps = {i: unit * v if i == position else numpy.zeros(x.shape) for i, x in checked(inputs).items()}
+        steps = {i: unit * v if i == position else numpy.zeros(x.shape) for i, x in tensors_to_check(inputs).items()}
         tangents = {i: tensor_like(step, inputs[i]) for i, step in steps.items()}
         tangents_out = jvp(func, inputs, tangents)
         rows.append([flat(tangents_out[o], y) for o, y in outputs.items()])
@@ -73,7 +73,7 @@ def jvp(func: Function, inputs: tuple[Any, ...], tangents: Mapping[int, Tensor |
     """
     with forward_ad.dual_level():
         duals = list(inputs)
-        for i, x in checked(inputs).items():
+        for i, x in tensors_to_check(inputs).items():
             t = tangents[i]
             dual = x.detach() if t is None else forward_ad.make_dual(x.detach(), t)
             duals[i] = dual.requires_grad_()

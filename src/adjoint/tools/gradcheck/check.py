@@ -16,7 +16,7 @@ from . import contracts, messages
 from .analytical import Pulled, pulled_back, pushed_forward
 from .bases import Ray, Units
 from .diagnosis import Case, mismatch_of
-from .functions import Array, Evaluation, Function, as_tuple, check_inputs, checked, results_of, tensor_of
+from .functions import Array, Evaluation, Function, as_tuple, check_inputs, results_of, tensor_of, tensors_to_check
 from .messages import GradcheckError
 from .numerical import Numerical, central
 from .sparse_inputs import refuse_sparse, with_strided_inputs
@@ -211,8 +211,8 @@ class Pullback:
 
     def __call__(self, *values: Any) -> tuple[Tensor, ...]:
         arguments, cotangents = values[: self.n_arguments], values[self.n_arguments :]
-        outputs = list(checked(results_of(self.func, arguments)).values())
-        targets = list(checked(arguments).values())
+        outputs = list(tensors_to_check(results_of(self.func, arguments)).values())
+        targets = list(tensors_to_check(arguments).values())
         if not outputs:
             return ()
         gradients = grad(outputs, targets, cotangents, create_graph=True, allow_unused=True)
@@ -225,7 +225,7 @@ def given_cotangents(
     """The cotangents of the outputs that require a gradient: the given ones, or random ones with requires_grad."""
     if cotangents is not None:
         return as_tuple(cotangents)
-    outputs = checked(results_of(func, arguments)).values()
+    outputs = tensors_to_check(results_of(func, arguments)).values()
     return tuple(random_cotangent(y, seed, non_contiguous) for seed, y in enumerate(outputs))
 
 
@@ -245,7 +245,7 @@ def check(func: Function, inputs: tuple[Any, ...], options: Options) -> None:
     check_inputs(inputs)
     results = results_of(func, inputs)
     refuse_sparse(results)
-    outputs = checked(results)
+    outputs = tensors_to_check(results)
     if not outputs:
         check_constant(Evaluation(func, inputs, floating(results)), inputs, options)
         return
@@ -261,7 +261,7 @@ def check(func: Function, inputs: tuple[Any, ...], options: Options) -> None:
     if options.check_backward_ad:
         if options.check_batched_grad:
             for index, output in enumerate(outputs.values()):
-                contracts.check_batched_grad(list(checked(inputs).values()), output, index)
+                contracts.check_batched_grad(list(tensors_to_check(inputs).values()), output, index)
         contracts.check_multiplied(func, inputs)
         if options.check_undefined_grad:
             contracts.check_undefined(func, inputs)
@@ -274,7 +274,7 @@ def floating(results: tuple[Tensor, ...]) -> dict[int, Tensor]:
 
 def check_constant(evaluate: Evaluation, inputs: tuple[Any, ...], options: Options) -> None:
     """Outputs that require no gradient must not change with the inputs."""
-    for i, x in enumerate(checked(inputs).values()):
+    for i, x in enumerate(tensors_to_check(inputs).values()):
         basis = basis_of(x, (0, i), options.fast_mode)
         for unit in (1, 1j) if x.is_complex() else (1,):
             for v in basis.vectors():
@@ -296,7 +296,7 @@ class Problem:
 
     def __init__(self, func: Function, inputs: tuple[Any, ...], outputs: dict[int, Tensor], options: Options) -> None:
         self.func, self.arguments, self.options = func, inputs, options
-        self.input_places, self.inputs = list(checked(inputs)), list(checked(inputs).values())
+        self.input_places, self.inputs = list(tensors_to_check(inputs)), list(tensors_to_check(inputs).values())
         self.output_places, self.outputs = list(outputs), list(outputs.values())
         self.directions = [basis_of(x, (0, i), options.fast_mode) for i, x in enumerate(self.inputs)]
         self.cotangents = [basis_of(y, (1, o), options.fast_mode) for o, y in enumerate(self.outputs)]
@@ -469,11 +469,11 @@ def jacobian_texts(problem: Problem, pair: Pair) -> tuple[str, str]:
     """The numerical and the analytical Jacobian as text: matrices, or in fast mode numbers, or vectors of tangents."""
     result, argument = problem.outputs[pair.output], problem.inputs[pair.input]
     matrices = (pair.numerical(problem), result), (pair.analytical, result if pair.forward else argument)
-    numerical, analytical = (printed(matrix, like, problem.options.fast_mode) for matrix, like in matrices)
+    numerical, analytical = (in_precision_of(matrix, like, problem.options.fast_mode) for matrix, like in matrices)
     return numerical, analytical
 
 
-def printed(matrix: Array, like: Tensor, fast: bool) -> str:
+def in_precision_of(matrix: Array, like: Tensor, fast: bool) -> str:
     """A Jacobian with the precision of a tensor."""
     if fast:
         matrix = matrix[0, 0] if matrix.shape == (1, 1) else matrix[0]

@@ -18,7 +18,7 @@ from adjoint.tensor.tensor import Tensor
 
 from . import messages
 from .analytical import jvp
-from .functions import Function, checked, results_of, tensor_like, tensor_of
+from .functions import Function, results_of, tensor_like, tensor_of, tensors_to_check
 from .messages import GradcheckError
 
 _BATCH = 2
@@ -47,8 +47,8 @@ def is_zero(gradient: Tensor | None) -> bool:
 
 def check_multiplied(func: Function, inputs: tuple[Any, ...]) -> None:
     """Zero cotangents give zero gradients."""
-    targets = list(checked(inputs).values())
-    outputs = list(checked(results_of(func, inputs)).values())
+    targets = list(tensors_to_check(inputs).values())
+    outputs = list(tensors_to_check(results_of(func, inputs)).values())
     if not outputs:
         return
     gradients = grad(outputs, targets, zeros_for(outputs), retain_graph=True, allow_unused=True)
@@ -79,11 +79,11 @@ def _pass_nothing_on(node: FunctionNode, cotangent: Any, create_graph: bool) -> 
 
 def check_undefined(func: Function, inputs: tuple[Any, ...]) -> None:
     """Check that undefined cotangents count as zeros, for each output (with zeros for the others) and for all."""
-    targets = list(checked(inputs).values())
-    n = len(checked(results_of(func, inputs)))
+    targets = list(tensors_to_check(inputs).values())
+    n = len(tensors_to_check(results_of(func, inputs)))
     subsets = [{k} for k in range(n)] + ([set(range(n))] if n > 1 else [])
     for subset in subsets:
-        outputs = list(checked(results_of(func, inputs)).values())
+        outputs = list(tensors_to_check(results_of(func, inputs)).values())
         roots = [undefined(y) if k in subset else y for k, y in enumerate(outputs)]
         try:
             gradients = grad(roots, targets, zeros_for(outputs), allow_unused=True)
@@ -105,8 +105,8 @@ def _warn() -> None:
 def check_undefined_tangents(func: Function, inputs: tuple[Any, ...], positions: Sequence[int]) -> None:
     """Check that an undefined tangent of each input acts like zeros, for any tangents of the others."""
     rng = numpy.random.default_rng(0)
-    tangents = {i: noise(x, rng) for i, x in checked(inputs).items()}
-    for i, x in checked(inputs).items():
+    tangents = {i: noise(x, rng) for i, x in tensors_to_check(inputs).items()}
+    for i, x in tensors_to_check(inputs).items():
         expected = jvp(func, inputs, {**tangents, i: zeros_for([x])[0]})
         try:
             tangents_out = jvp(func, inputs, {**tangents, i: None})
@@ -150,7 +150,7 @@ def check_batched_jvp(func: Function, inputs: tuple[Any, ...], positions: Sequen
     """Forward mode with a batch of tangents gives the results of one pass for each."""
     rng = numpy.random.default_rng(0)
     remedy = messages.FAILED_BATCHED_GRAD_MSG_FWD_AD
-    for index, (i, x) in enumerate(checked(inputs).items()):
+    for index, (i, x) in enumerate(tensors_to_check(inputs).items()):
         push = partial(push_one, func, inputs, positions, i)
         steps = [noise(x, rng) for _ in range(_BATCH)]
         each = [push(t) for t in steps]
@@ -176,7 +176,7 @@ def push_one(
     func: Function, inputs: tuple[Any, ...], positions: Sequence[int], i: int, tangent: Tensor
 ) -> tuple[Tensor, ...]:
     """The tangents of the outputs at the given places for a tangent of the i-th argument."""
-    tangents: dict[int, Tensor | None] = {j: zeros_for([x])[0] for j, x in checked(inputs).items()}
+    tangents: dict[int, Tensor | None] = {j: zeros_for([x])[0] for j, x in tensors_to_check(inputs).items()}
     tangents_out = jvp(func, inputs, {**tangents, i: tangent})
     # an output that has no tangent does not depend on this argument
     return tuple(tensor_of(numpy.zeros(())) if t is None else t for t in (tangents_out[o] for o in positions))

@@ -14,7 +14,7 @@ from adjoint.transforms import passing
 
 from .check import Options, Pullback, check, given_cotangents
 from .contracts import noise
-from .functions import Function, checked, results_of, tensor_of, wide
+from .functions import Function, results_of, tensor_of, tensors_to_check, wide
 from .messages import GradcheckError
 from .numerical import ComplexStep, Numerical
 
@@ -84,7 +84,7 @@ def check_derivatives(
 
 def prepare(leaves: list[Any]) -> tuple[Any, ...]:
     """The arguments, with tensors that require a gradient for those to check."""
-    if checked(tuple(leaves)):
+    if tensors_to_check(tuple(leaves)):
         return tuple(leaves)
     return tuple(double(leaf) for leaf in leaves)
 
@@ -125,8 +125,8 @@ def pulled(func: Function, inputs: tuple[Any, ...]) -> tuple[Function, tuple[Any
 
 def pushed(func: Function, inputs: tuple[Any, ...]) -> tuple[Function, tuple[Any, ...]]:
     """The tangents of a function as a function of its inputs and of their tangents, and random tangents."""
-    positions = list(checked(inputs))
-    outputs = list(checked(results_of(func, inputs)))
+    positions = list(tensors_to_check(inputs))
+    outputs = list(tensors_to_check(results_of(func, inputs)))
 
     def derive(*values: Any) -> tuple[Tensor, ...]:
         arguments, tangents = list(values[: len(inputs)]), values[len(inputs) :]
@@ -140,7 +140,7 @@ def pushed(func: Function, inputs: tuple[Any, ...]) -> tuple[Function, tuple[Any
         return transforms.jvp(of_checked, tuple(arguments[position] for position in positions), tangents)[1]  # type: ignore[no-any-return]
 
     rng = numpy.random.default_rng(1)
-    return derive, tuple(noise(x, rng).requires_grad_() for x in checked(inputs).values())
+    return derive, tuple(noise(x, rng).requires_grad_() for x in tensors_to_check(inputs).values())
 
 
 DERIVED = {"rev": pulled, "fwd": pushed}

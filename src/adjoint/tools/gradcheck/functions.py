@@ -25,7 +25,7 @@ def as_tuple(value: Any) -> tuple[Any, ...]:
     return tuple(value) if isinstance(value, (tuple, list)) else (value,)
 
 
-def checked(values: tuple[Any, ...]) -> dict[int, Tensor]:
+def tensors_to_check(values: tuple[Any, ...]) -> dict[int, Tensor]:
     """The floating-point tensors that require a gradient, by their places."""
     return {i: x for i, x in enumerate(values) if isinstance(x, Tensor) and x.requires_grad}
 
@@ -41,7 +41,7 @@ def results_of(func: Function, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def check_inputs(inputs: tuple[Any, ...]) -> None:
     """Raise unless inputs can be checked; warn if they have little precision."""
-    leaves = checked(inputs)
+    leaves = tensors_to_check(inputs)
     if not leaves:
         raise ValueError(messages.NO_INPUT)
     for index, x in leaves.items():

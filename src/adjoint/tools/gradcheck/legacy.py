@@ -13,7 +13,7 @@ from adjoint.tensor.tensor import Tensor
 
 from .analytical import pulled_back
 from .bases import Units
-from .functions import Array, Evaluation, Function, as_tuple, checked, results_of, tensor_of
+from .functions import Array, Evaluation, Function, as_tuple, results_of, tensor_of, tensors_to_check
 from .numerical import Numerical
 
 _DEPRECATED = (
@@ -58,7 +58,7 @@ def get_numerical_jacobian(
     output = results_of(fn, (inputs,))[0]
     _check_real(output, name)
     evaluate = Evaluation(fn, (inputs,), {0: output})
-    targets = checked(as_tuple(inputs if target is None else target)).values()
+    targets = tensors_to_check(as_tuple(inputs if target is None else target)).values()
     return tuple(_gradients(evaluate, x, eps)[0] for x in targets)
 
 
@@ -84,7 +84,7 @@ def get_analytical_jacobian(
     name = "get_analytical_jacobian"
     _check_grad_out(grad_out, name)
     _check_real(output, name)
-    targets = list(checked(as_tuple(inputs)).values())
+    targets = list(tensors_to_check(as_tuple(inputs)).values())
     directions = [Units(x.shape) for x in targets]
     first, second = (pulled_back(output, targets, Units(output.shape), directions, 1) for _ in range(2))
     pairs = zip(first.matrices, second.matrices, strict=True)

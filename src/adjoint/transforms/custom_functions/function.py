@@ -313,7 +313,7 @@ def record(cls: type[Function], args: tuple[Any, ...], separate: bool) -> tuple[
     state.grad_enabled, state.forward_off = False, True
     try:
         if separate:
-            returned = evaluated(cls, args)
+            returned = evaluate_forward(cls, args)
             cls.setup_context(node, args, returned)
         else:
             returned = cls.forward(node, *args)
@@ -709,7 +709,7 @@ def asks_rule(cls: type[Function]) -> bool:
     return has_vmap_rule
 
 
-def evaluated(cls: type[Function], args: tuple[Any, ...]) -> Any:
+def evaluate_forward(cls: type[Function], args: tuple[Any, ...]) -> Any:
     """The result of a forward without ctx, by the vmap rule if the arguments are batched and there is one."""
     if current().batches:
         from adjoint.transforms.custom_functions.vmap_rules import batch_level, by_rule

@@ -24,7 +24,7 @@ def flatten(value: Any) -> tuple[Any, Function]:
     >>> unflatten(2 * vector)["b"]
     [np.float64(2.0), np.float64(4.0)]
     """
-    leaves, structure = pytree.flatten(_sorted(value))
+    leaves, structure = pytree.flatten(_sort_keys(value))
     shapes = [np.shape(leaf) for leaf in leaves]
     kinds = [_kind_of(leaf) for leaf in leaves]
     ends = numpy.cumsum([int(numpy.prod(shape)) for shape in shapes], dtype=int)
@@ -49,11 +49,11 @@ def _of_kind(part: Any, kind: numpy.dtype[Any]) -> Any:
     return (np.real(part) if part.dtype.kind == "c" and kind.kind != "c" else part).astype(kind)[()]
 
 
-def _sorted(value: Any) -> Any:
+def _sort_keys(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _sorted(value[key]) for key in sorted(value)}
+        return {key: _sort_keys(value[key]) for key in sorted(value)}
     if type(value) in (list, tuple):
-        return type(value)(_sorted(member) for member in value)
+        return type(value)(_sort_keys(member) for member in value)
     return value
 
 

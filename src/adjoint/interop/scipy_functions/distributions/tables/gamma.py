@@ -50,13 +50,13 @@ def _beta_prime(z: Tensor, a: Tensor, b: Tensor) -> Tensor:
 def _pearson(of_normal: Any, of_gamma: Any) -> Any:
     """A formula of Pearson's distribution: a gamma variable, shifted and, for a negative skew, turned."""
 
-    def skewed(z: Tensor, skew: Tensor) -> Tensor:
+    def skew_gamma(z: Tensor, skew: Tensor) -> Tensor:
         shape = 4 / (skew * skew)
         return of_gamma(2 / skew * z + shape, shape, skew)
 
     def formula(z: Tensor, skew: Tensor) -> Tensor:
         is_normal = abs(plain(skew)) < _NEARLY_NORMAL
-        return piecewise([is_normal], [lambda z, _: of_normal(z), skewed], z, skew)
+        return piecewise([is_normal], [lambda z, _: of_normal(z), skew_gamma], z, skew)
 
     return formula
 
