@@ -283,7 +283,10 @@ def test_older_forms():
     utils = nn.utils
     model = nn.Linear(3, 2)
     weight = model.weight.detach().clone()
-    utils.weight_norm(model)
+    with pytest.warns(FutureWarning, match="deprecated in favor of `adjoint.nn.utils.parametrizations.weight_norm`"):
+        utils.weight_norm(model)
+    with pytest.raises(AttributeError, match="'Linear' object has no attribute 'other'"), pytest.warns(FutureWarning):
+        utils.weight_norm(model, "other")
     assert sorted(model.state_dict()) == ["bias", "weight_g", "weight_v"]
     assert bool(adjoint.allclose(model(adjoint.eye(3)) - model.bias, weight.T, atol=1e-6))
     with pytest.raises(RuntimeError, match="Cannot register two weight_norm hooks"):

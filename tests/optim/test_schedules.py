@@ -91,8 +91,37 @@ def test_an_epoch_may_be_named(name):
     optimizer = sgd()
     schedule = make(optimizer)
     optimizer.step()
-    schedule.step(7)
+    with pytest.warns(UserWarning, match=r"The epoch parameter in `scheduler.step\(\)` was not necessary"):
+        schedule.step(7)
     assert schedule.get_last_lr() == pytest.approx([form(7)])
+
+
+@pytest.mark.parametrize("name", sorted(CASES.keys() - {"ChainedScheduler", "SequentialLR"}))
+def test_rates_are_asked_for_within_steps(name):
+    make, _ = CASES[name]
+    schedule = make(sgd())
+    with pytest.warns(UserWarning, match="To get the last learning rate computed by the scheduler, please use"):
+        schedule.get_lr()
+
+
+def test_a_schedule_of_the_user_knows_when_a_step_asks():
+    class Own(kinds.LRScheduler):
+        def get_lr(self):
+            calls.append(self._get_lr_called_within_step)
+            return [1.0]
+
+    calls = []
+    optimizer = sgd()
+    schedule = Own(optimizer)
+    optimizer.step()
+    schedule.step()
+    schedule.get_lr()
+    assert calls == [True, True, False]
+
+
+def test_factors_are_functions():
+    with pytest.raises(TypeError, match="lr_lambda should be a function, but got int"):
+        kinds.MultiplicativeLR(sgd(), 3)
 
 
 def test_rates_that_are_tensors_and_groups_of_their_own():

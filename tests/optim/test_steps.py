@@ -302,8 +302,8 @@ def test_names_stay_with_their_parameters():
 def test_hooks_run_around_steps_and_states():
     w, calls = weights(), []
     optimizer = optim.SGD(w)
-    optimizer.register_step_pre_hook(lambda optimizer, args, kwargs: calls.append("before"))
-    optimizer.register_step_post_hook(lambda optimizer, args, kwargs: calls.append("after"))
+    optimizer.register_step_pre_hook(lambda of, args, kwargs: calls.append("before" if args == (of,) else args))
+    optimizer.register_step_post_hook(lambda of, args, kwargs: calls.append("after" if args == (of,) else args))
     optimizer.register_state_dict_post_hook(lambda optimizer, state: calls.append("state"))
     optimizer.register_state_dict_pre_hook(lambda optimizer: calls.append("first"), prepend=True)
     optimizer.step()

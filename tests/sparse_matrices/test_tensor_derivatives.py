@@ -366,6 +366,13 @@ def test_gradients_of_values_and_of_dense_tensors() -> None:
     (x.to_sparse().to_dense() * 2).sum().backward()
     assert x.grad.layout is adjoint.strided
     assert x.grad.tolist() == [[0, 2], [2, 2]]
+    x.grad = None
+    # the sum depends on all elements, also on zeros
+    x.to_sparse().sum().backward()
+    assert x.grad.tolist() == [[1, 1], [1, 1]]
+    dense = x.detach().double().requires_grad_()
+    assert adjoint.autograd.gradcheck(lambda x: x.to_sparse().sum(), dense)
+    assert adjoint.autograd.gradcheck(lambda x: x.to_sparse_csr().sum(), dense)
 
 
 @pytest.mark.parametrize("masked", [None, True, False])

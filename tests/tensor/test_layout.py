@@ -92,7 +92,10 @@ def test_types_are_named():
 
 
 def test_the_default_type():
-    adjoint.set_default_tensor_type(adjoint.DoubleTensor)
+    adjoint.set_warn_always(True)
+    with pytest.warns(UserWarning, match=r"set_default_tensor_type\(\) is deprecated as of PyTorch 2.1"):
+        adjoint.set_default_tensor_type(adjoint.DoubleTensor)
+    adjoint.set_warn_always(False)
     try:
         assert adjoint.zeros(1).dtype is adjoint.float64
         adjoint.set_default_tensor_type("adjoint.FloatTensor")

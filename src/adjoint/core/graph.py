@@ -662,7 +662,7 @@ class AccumulateGrad(Node):
             warn_of_layout(before._array, leaf._array)
         if create_graph:
             like = leaf._array if before is None else before._array
-            laid_out = registry.tensor_ops.clone_with_strides(cotangent, gradient_strides(like))
+            laid_out = registry.tensor_ops.clone_with_strides(cotangent, gradient_strides(like), True)
             leaf._grad = laid_out if before is None else before + laid_out
         else:
             # NumPy lets other threads run while it adds; no user's code runs under this lock, but for finalizers

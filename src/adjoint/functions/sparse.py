@@ -511,7 +511,7 @@ def _convert(self: Tensor, kind: Layout, block: Any = None, dense: int | None = 
         if kind is sparse_coo
         else compressed_pattern(kind, shape, places, dense, size)
     )
-    return _at(self, make)
+    return ops.sparse_of(self, make)
 
 
 def _check_conversion(self: Tensor, kind: Layout, source: Layout, block: tuple[int, ...], dense: int) -> None:

@@ -627,7 +627,7 @@ _OF_VALUES = (
     "round", "sgn", "sign", "signbit", "sin", "sinh", "sqrt", "square", "tan", "tanh", "trunc", "conj", "mul_number",
 )  # fmt: skip
 #: The operations from which all others are composed.
-_DIRECT = frozenset(("elements_at", "sparse_array", "strided_of"))
+_DIRECT = frozenset(("elements_at", "sparse_array", "sparse_of", "strided_of"))
 
 _COMPOSED: dict[str, Callable[..., Any]] = {
     **{name: on_values(name) for name in _OF_VALUES},
@@ -641,7 +641,7 @@ _COMPOSED: dict[str, Callable[..., Any]] = {
     "add": add,
     "addmm": addmm,
     "cat": cat,
-    "clone_with_strides": lambda input, strides=None: ops.clone(input),
+    "clone_with_strides": lambda input, *layout: ops.clone(input),
     "copy": copy,
     "floor_divide": division("floor_divide", FLOOR_DIVISOR),
     "getitem_select": getitem_select,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import typing as _typing
 from typing import Any
 
+from adjoint.core import errors
 from adjoint.tensor import creation
 from adjoint.tensor.older.absent import AttributeOf as _AttributeOf
 from adjoint.tensor.subclasses import disabled_torch_function
@@ -36,6 +37,8 @@ class Parameter(Tensor):
     def __init__(self, data: Tensor | None = None, requires_grad: bool = True) -> None:
         leaf: Any = (creation.empty(0) if data is None else data).detach()
         self._array, self._counter, self._view = leaf._array, leaf._counter, leaf._view
+        if requires_grad and not (leaf.is_floating_point() or leaf.is_complex()):
+            raise RuntimeError(errors.REQUIRES_GRAD_DTYPE)
         self.requires_grad = requires_grad
 
     def __repr__(self, **options: Any) -> str:  # type: ignore[override]

@@ -42,6 +42,12 @@ EARLY = (
     "them in the opposite order: `optimizer.step()` before `lr_scheduler.step()`. Failure to do this will result in "
     "PyTorch skipping the first value of the learning rate schedule."
 )
+GIVEN_EPOCH = (
+    "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where possible. Please use "
+    "`scheduler.step()` to step the scheduler. During the deprecation, if epoch is different from None, the closed "
+    "form is used instead of the new chainable form, where available."
+)
+OUTSIDE_STEP = "To get the last learning rate computed by the scheduler, please use `get_last_lr()`."
 
 
 def _check_optimizer(optimizer: Any) -> None:
@@ -117,14 +123,22 @@ class LRScheduler:
         raise NotImplementedError
 
     def get_lr(self) -> list[Any]:
-        """The learning rates of this epoch, one for each group.
-
-        >>> from adjoint import ones, optim
-        >>> optim.lr_scheduler.StepLR(optim.SGD([ones(2, requires_grad=True)], lr=1.0), 2).get_lr()
-        [1.0]
-        """
+        """The next learning rates, one for each group, which step() sets. It warns outside of step()."""
+        self._check_in_step()
         groups = self.optimizer.param_groups
         return [self._next(group["lr"], base) for group, base in zip(groups, self.base_lrs, strict=True)]
+
+    def _check_in_step(self) -> None:
+        if not self._get_lr_called_within_step:
+            warnings.warn(OUTSIDE_STEP, stacklevel=3)
+
+    def _rates(self) -> list[Any]:
+        """The next learning rates, asked for by step()."""
+        self._get_lr_called_within_step = True
+        try:
+            return self.get_lr()
+        finally:
+            self._get_lr_called_within_step = False
 
     def get_last_lr(self) -> list[Any]:
         """The learning rates of the last step, one for each group.
@@ -153,11 +167,13 @@ class LRScheduler:
         self._step_count += 1
         if epoch is None:
             self.last_epoch += 1
-            rates = self.get_lr()
+            rates = self._rates()
         else:
+            if not self._is_initial:
+                warnings.warn(GIVEN_EPOCH, stacklevel=2)
             self.last_epoch = epoch
             closed = getattr(self, "_get_closed_form_lr", None)
-            rates = self.get_lr() if closed is None else closed()
+            rates = self._rates() if closed is None else closed()
         self._set(rates)
 
     def _set(self, rates: Iterable[Any]) -> None:
@@ -232,13 +248,14 @@ class LambdaLR(_ByFunctions):
     """
 
     def get_lr(self) -> list[Any]:
+        self._check_in_step()
         return [base * of(self.last_epoch) for of, base in zip(self.lr_lambdas, self.base_lrs, strict=True)]
 
 
 class MultiplicativeLR(_ByFunctions):
     """The previous learning rate times a function of the epoch.
 
-    Raises ValueError unless there are as many functions as groups.
+    Raises ValueError unless there are as many functions as groups, TypeError for objects that cannot be called.
 
     >>> from adjoint import ones, optim
     >>> sgd = optim.SGD([ones(2, requires_grad=True)], lr=1.0)
@@ -249,7 +266,14 @@ class MultiplicativeLR(_ByFunctions):
     [0.5]
     """
 
+    def __init__(self, optimizer: Optimizer, lr_lambda: Any, last_epoch: int = -1) -> None:
+        for each in lr_lambda if isinstance(lr_lambda, (list, tuple)) else [lr_lambda]:
+            if not callable(each):
+                raise TypeError(f"lr_lambda should be a function, but got {type(each).__name__}")
+        super().__init__(optimizer, lr_lambda, last_epoch)
+
     def get_lr(self) -> list[Any]:
+        self._check_in_step()
         groups = self.optimizer.param_groups
         if self._is_initial:
             return [group["lr"] for group in groups]
@@ -510,7 +534,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
             self.T_i = self.T_0 * self.T_mult**n
         self._step_count += 1
         self.last_epoch = math.floor(epoch)
-        self._set(self.get_lr())
+        self._set(self._rates())
 
 
 class SequentialLR(LRScheduler):
@@ -821,6 +845,7 @@ class CyclicLR(LRScheduler):
 
     def get_lr(self) -> list[Any]:
         """The learning rates of this batch. It also sets the momenta."""
+        self._check_in_step()
         cycle = math.floor(1 + self.last_epoch / self.total_size)
         phase = 1.0 + self.last_epoch / self.total_size - cycle
         share = phase / self.step_ratio if phase <= self.step_ratio else (phase - 1) / (self.step_ratio - 1)
@@ -934,6 +959,7 @@ class OneCycleLR(LRScheduler):
 
     def get_lr(self) -> list[Any]:
         """The learning rates of this batch. It also sets the momenta. Raises ValueError after the last batch."""
+        self._check_in_step()
         batch = self.last_epoch
         if batch > self.total_steps:
             raise ValueError(f"Tried to step {batch} times. The specified number of total steps is {self.total_steps}")

@@ -56,7 +56,8 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
     """A method `step` with the hooks before and after it."""
 
     @functools.wraps(step)
-    def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        self: Any = args[0]
         # an optimizer that wraps another optimizer may lack tables of hooks
         tables = vars(self)
         for hook in [*_pre_of_all.values(), *tables.get("_optimizer_step_pre_hooks", {}).values()]:
@@ -68,7 +69,7 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
                         f"{other}."
                     )
                 args, kwargs = other
-        result = step(self, *args, **kwargs)
+        result = step(*args, **kwargs)
         self._opt_called = True
         for hook in [*tables.get("_optimizer_step_post_hooks", {}).values(), *_post_of_all.values()]:
             hook(self, args, kwargs)
@@ -274,6 +275,8 @@ class Optimizer:
     def register_step_pre_hook(self, hook: Hook) -> RemovableHandle:
         """Call `hook(optimizer, args, kwargs)` before each step; a result replaces args and kwargs.
 
+        The optimizer is also the first of args, as in torch.
+
         >>> from adjoint import ones, optim
         >>> sgd = optim.SGD([ones(2, requires_grad=True)])
         >>> handle = sgd.register_step_pre_hook(lambda optimizer, args, kwargs: print("before"))
@@ -283,7 +286,7 @@ class Optimizer:
         return RemovableHandle(self._optimizer_step_pre_hooks, hook)
 
     def register_step_post_hook(self, hook: Hook) -> RemovableHandle:
-        """Call `hook(optimizer, args, kwargs)` after each step.
+        """Call `hook(optimizer, args, kwargs)` after each step; the optimizer is also the first of args.
 
         >>> from adjoint import ones, optim
         >>> sgd = optim.SGD([ones(2, requires_grad=True)])

@@ -235,6 +235,7 @@ class SWALR(LRScheduler):
 
     def get_lr(self) -> list[Any]:
         """The learning rates of this epoch."""
+        self._check_in_step()
         groups, epoch = self.optimizer.param_groups, self.last_epoch
         if self._is_initial and self.anneal_epochs:
             return [group["lr"] for group in groups]

@@ -817,8 +817,14 @@ def _(g):
     return g
 
 
-@linear(method=False, function=False, node="CloneBackward0", copies=True)
-def clone_with_strides(xp, input: Array, strides=None):
+@linear(
+    method=False,
+    function=False,
+    node=lambda input, strides, is_gradient: "CopyBackwards" if is_gradient else "CloneBackward0",
+    shown={"is_gradient": None},
+    copies=True,
+)
+def clone_with_strides(xp, input: Array, strides=None, is_gradient=False):
     """A copy with the given strides, counted in elements, without overlap (None: row-major)."""
     if strides is None or not input.size or not hasattr(input, "strides"):
         return row_major_copy(xp, input)

@@ -83,7 +83,7 @@ RULES = {
         unbind unfold unsafe_split unsafe_split_with_sizes unsqueeze view view_as_complex view_as_real view_bits
     """,
     "adjoint.rules.sorting": "argsort kthvalue max median median_all min mode nanmedian nanmedian_all place sort topk",
-    "adjoint.rules.sparse": "elements_at sampled_product sparse_array sparse_product strided_of",
+    "adjoint.rules.sparse": "elements_at sampled_product sparse_array sparse_of sparse_product strided_of",
     "adjoint.rules.special": """
         airy_ai bessel_i bessel_j digamma erf erfc erfinv gammaln hurwitz_zeta i0 igamma igammac lgamma logit mvlgamma
         normal_hazard polygamma polynomial sinc special_bessel_j0 special_bessel_j1 special_bessel_y0 special_bessel_y1

@@ -93,7 +93,7 @@ def _order(xp, input, dim, descending):
 def _sort(xp, input: Array, dim=-1, descending=False, *, stable=False):
     """The elements in order along an axis, and where they were; equal elements keep their order."""
     if kind_of(input) == "c":
-        raise RuntimeError("Sort does not support complex dtypes on CPU")
+        raise RuntimeError(" Sort does not support complex dtypes on CPU")
     if not input.ndim:
         return _itself(xp, input)
     order = _order(xp, input, dim, descending)

@@ -159,6 +159,20 @@ def _of_cotangent(ops, g, pattern):
 sparse_array.batched(_refuse_batch)
 
 
+@linear(batching="loop", node="ToSparseBackward0", **_HIDDEN)
+def sparse_of(xp, input: Array, pattern):
+    """A dense array as a sparse one, at the places where it is not zero. What asks for all elements reaches all."""
+    return SparseArray(pattern, dense_at(input, pattern))
+
+
+@sparse_of.vjp("input")
+def _(ops, g):
+    return ops.strided_of(g, None)
+
+
+sparse_of.batched(_refuse_batch)
+
+
 @linear(batching="loop", node="ToDenseBackward0", **_HIDDEN)
 def strided_of(xp, input: Array, pattern):
     """A sparse array as a dense one; its gradient has values at the places of the pattern, or is dense for None."""

@@ -7,6 +7,7 @@ from typing import Any
 from adjoint.arrays.dtypes import DTYPES, dtype, set_default_dtype
 from adjoint.arrays.size import printed
 from adjoint.core.graph import new_tensor
+from adjoint.runtime.once import warn_once
 from adjoint.tensor.tensor import Tensor, array_from_arguments
 
 
@@ -62,4 +63,8 @@ def set_default_tensor_type(t: Any) -> None:
     kind = TENSOR_TYPES.get(t.rpartition(".")[2]) if isinstance(t, str) else t
     if not isinstance(kind, tensortype) or not kind.dtype.is_floating_point:
         raise TypeError("only floating-point types are supported as the default type")
+    warn_once(
+        f"{printed.module}.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use "
+        f"{printed.module}.set_default_dtype() and {printed.module}.set_default_device() as alternatives."
+    )
     set_default_dtype(kind.dtype)

@@ -29,11 +29,12 @@ SAMPLES: dict[str, list[Sample]] = {
     ],
     "elements_at": [{"input": draw(3, 4), "pattern": pattern} for pattern in (_COO, _CSR)],
     "sparse_array": [{"values": draw(4), "pattern": pattern} for pattern in (_COO, _CSR)],
+    "sparse_of": [{"input": draw(3, 4), "pattern": pattern} for pattern in (_COO, _CSR)],
     "strided_of": [{"input": draw(3, 4), "pattern": None}],
 }
 
 _ELSEWHERE = "results or gradients are sparse arrays: tests/sparse_matrices/test_tensor_derivatives.py"
 #: Tests that do not apply, with the reasons.
-GAPS: dict[str, str] = {f"{name}-*": _ELSEWHERE for name in ("elements_at", "sparse_array", "strided_of")}
+GAPS: dict[str, str] = {f"{name}-*": _ELSEWHERE for name in ("elements_at", "sparse_array", "sparse_of", "strided_of")}
 #: Operations on sparse arrays.
-SPARSE = {"elements_at", "sparse_array", "strided_of"}
+SPARSE = {"elements_at", "sparse_array", "sparse_of", "strided_of"}

@@ -591,7 +591,7 @@ class SparseNamespace:
 
 
 #: The operations whose kernels take sparse arrays themselves.
-TAKES_SPARSE = frozenset(("elements_at", "sparse_array", "strided_of"))
+TAKES_SPARSE = frozenset(("elements_at", "sparse_array", "sparse_of", "strided_of"))
 #: Operations that formulas apply to sparse cotangents.
 _RAW: dict[str, Callable[..., Any]] = {
     "conj": lambda array: array.with_values(array.values.conj()),

@@ -109,6 +109,9 @@ def explanation(
     if blamed is None:
         return None
     where = f"{name}(): argument '{blamed.name}' (position {blamed.position})"
+    if isinstance(error, AttributeError) and blamed.annotation in [cls.__name__ for cls in type(blamed.value).__mro__]:
+        # the argument is what it should be, and lacks an attribute that the caller named
+        return None
     if isinstance(error, AttributeError) or not _fits(blamed.annotation, blamed.value):
         if blamed.annotation in ("", "Any") and isinstance(blamed.value, TensorBase):
             return TypeError(f"{where} must be no {_kind(blamed.value)}")

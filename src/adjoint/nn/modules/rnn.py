@@ -167,7 +167,8 @@ class RNNBase(Module):
             return self._packed(input, hx)
         if input.ndim not in (2, 3):
             name = self.mode if self.mode in ("LSTM", "GRU") else "RNN"
-            raise ValueError(f"{name}: Expected input to be 2D or 3D, got {input.ndim}D tensor instead")
+            what = "" if name == "LSTM" else " tensor"
+            raise ValueError(f"{name}: Expected input to be 2D or 3D, got {input.ndim}D{what} instead")
         batched = input.ndim == 3
         if not batched:
             input = input.unsqueeze(1 if not self.batch_first else 0)

@@ -6,7 +6,8 @@
 from __future__ import annotations
 
 import typing as _typing
-from collections.abc import Iterable
+import warnings
+from collections.abc import Generator, Iterable
 
 from adjoint.core.modes.grad_mode import no_grad
 from adjoint.core.operations.arguments import check_functions
@@ -112,7 +113,10 @@ def clip_grad_norm_(
     >>> adjoint.nn.utils.clip_grad_norm_([w], max_norm=1.0), w.grad
     (tensor(10.), tensor([0.6000, 0.8000]))
     """
+    is_generator = isinstance(parameters, Generator)
     parameters = tensors_of(parameters)  # an iterator can be read only once
+    if is_generator and not parameters:
+        warnings.warn("`parameters` is an empty generator, no gradient clipping will occur.", stacklevel=2)
     total = get_total_norm(grads_of(parameters), norm_type, error_if_nonfinite)
     clip_grads_with_norm_(parameters, max_norm, total)
     return total
@@ -163,7 +167,7 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
         start = stop
 
 
-_MODULES = ("parametrizations", "parametrize", "rnn", "stateless")
+_MODULES = ("parametrizations", "parametrize", "prune", "rnn", "stateless")
 _HELD = {"adjoint.nn.utils.hooked": "remove_spectral_norm remove_weight_norm skip_init spectral_norm weight_norm"}
 
 check_functions(globals(), __all__)

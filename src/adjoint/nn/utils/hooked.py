@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
+from adjoint.arrays.size import printed
 from adjoint.core.modes.grad_mode import no_grad
 from adjoint.core.operations.arguments import check_functions
 from adjoint.nn.modules.module import Module
@@ -75,6 +77,12 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
     >>> [name for name, _ in nn.utils.weight_norm(nn.Linear(2, 3)).named_parameters()]
     ['bias', 'weight_g', 'weight_v']
     """
+    warnings.warn(
+        f"`{printed.module}.nn.utils.weight_norm` is deprecated in favor of "
+        f"`{printed.module}.nn.utils.parametrizations.weight_norm`.",
+        FutureWarning,
+        stacklevel=2,
+    )
     hook, weight = _WeightNormHook(name, dim), getattr(module, name)
     delattr(module, name)
     module.register_parameter(f"{name}_g", Parameter(norm_except(weight, hook.dim).detach()))

@@ -135,7 +135,7 @@ def pack_padded_sequence(
 
     enforce_sorted: the lengths must be in decreasing order; otherwise the sequences are sorted.
 
-    Raises RuntimeError for lengths in another order, lengths below 1, and another number of lengths than N.
+    Raises RuntimeError for lengths in another order, lengths below 1 or above T, and another number of them than N.
 
     >>> import adjoint
     >>> from adjoint.nn.utils.rnn import pack_padded_sequence
@@ -156,6 +156,10 @@ def pack_padded_sequence(
     if min(counts) <= 0:
         raise RuntimeError(
             "Length of all samples has to be greater than 0, but found an element in 'lengths' that is <= 0"
+        )
+    if max(counts) > input.shape[0]:
+        raise RuntimeError(
+            f"Expected lengths up to {input.shape[0]}, the length of the padded batch, got {max(counts)}"
         )
     if counts != sorted(counts, reverse=True):
         raise RuntimeError(
@@ -205,7 +209,7 @@ def pad_sequence(
 ) -> Tensor:
     """Pad sequences (L, ...) of different lengths to one batch (T, N, ...), with batch_first (N, T, ...).
 
-    Raises RuntimeError unless `sequences` is an iterable and the side is "left" or "right".
+    Raises RuntimeError unless `sequences` is an iterable with members and the side is "left" or "right".
 
     >>> import adjoint
     >>> from adjoint.nn.utils.rnn import pad_sequence
@@ -220,6 +224,8 @@ def pad_sequence(
     if padding_side not in ("left", "right"):
         raise RuntimeError(f"Expected padding_side to be one of left or right, but got {padding_side}.")
     members = list(sequences)
+    if not members:
+        raise RuntimeError("received an empty list of sequences")
     longest = max(member.shape[0] for member in members)
     rows = []
     for member in members:
