@@ -8,7 +8,7 @@ tests/data/unexercised_raises.json lists the statements that no test reaches, ea
 a statement that is neither executed nor listed, and prints the listed statements that are executed now. --write updates
 the list. --only PREFIX looks only at modules whose paths begin with PREFIX, for a part of the suite.
 
-An import hook rewrites `raise X` to `raise noted(key, X)`, so the suite is not slower. Some modules only serve compiled
+An import hook rewrites `raise X` to `raise note(key, X)`, so the suite is not slower. Some modules only serve compiled
 modules. Their tests run again with the compiled modules.
 """
 
@@ -81,7 +81,7 @@ class NotingLoader(SourceFileLoader):
         """The rewritten module, compiled."""
         tree = ast.parse(data)
         for key, node in statements(tree, Path(path).relative_to(PACKAGE).as_posix()):
-            call = ast.parse(f"__import__('check_raises').noted({key!r}, 0)", mode="eval").body
+            call = ast.parse(f"__import__('check_raises').note({key!r}, 0)", mode="eval").body
             assert isinstance(call, ast.Call) and node.exc is not None
             call.args[1] = node.exc
             node.exc = call

@@ -69,7 +69,7 @@ def set_cache_limit(n_bytes: int) -> int:
     >>> _ = adjoint.memory.set_cache_limit(before)
     """
     if n_bytes < 0:
-        raise ValueError(f"set_cache_limit(): expected a number of bytes, got {n_bytes}")
+        raise ValueError(f"set_cache_limit(): expected a number of bytes of at least 0, got {n_bytes}")
     return _memory.set_limit(n_bytes)
 
 

@@ -165,7 +165,7 @@ def test_as_device(monkeypatch):
     assert as_device("cpu:1") == as_device(device("cpu", 0)) == device("cpu") != device("cpu:0")
     with pytest.raises(TypeError, match=r"^zeros\(\): argument 'device' must be adjoint.device, not float$"):
         as_device(1.5, "zeros")
-    with pytest.raises(RuntimeError, match="'mps' was asked for, but arrays live on 'cpu' or 'cuda' only"):
+    with pytest.raises(RuntimeError, match="'mps' was asked for, but the supported devices are 'cpu' and 'cuda'"):
         as_device("mps")
     monkeypatch.setattr(s, "cuda_is_available", lambda: False)
     with pytest.raises(AssertionError, match="'cuda:0' was asked for, but no CUDA device is available: install CuPy"):

@@ -111,7 +111,7 @@ def test_errors_of_traces() -> None:
         tracer.trace(Depth.new_root(), lambda x: x, "text")
     with pytest.raises(NotImplementedError, match="Node does not define initialize_root"):
         tracer.Node.new_root()
-    with pytest.raises(NotImplementedError, match="Node does not define __init__"):
+    with pytest.raises(NotImplementedError, match="Node has no __init__"):
         tracer.Node(1.0, onp.sin, (), {}, (), ())
 
 

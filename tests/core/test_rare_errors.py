@@ -208,6 +208,6 @@ def test_operands_between_each_other_may_overlap():
 def test_arrays_of_other_libraries_are_not_saved_to_disk(tmp_path):
     dask = pytest.importorskip("dask.array")
     y = adjoint.asarray(dask.ones(2)).requires_grad_()
-    message = r"save_to_disk\(\) writes arrays of NumPy, and got one of dask\."
+    message = r"save_to_disk\(\) writes only NumPy arrays, and got an array of dask\."
     with graph.save_to_disk(tmp_path), pytest.raises(TypeError, match=message):
         y.exp()

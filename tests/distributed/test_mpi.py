@@ -82,7 +82,7 @@ REFUSED = [
     ([3.0], {}, TypeError, "parameter 0 must be a Tensor, but is float"),
     ([LEAF, LEAF * 2], {}, ValueError, "parameter 1 must be a leaf that requires grad; this is tensor"),
     ([adjoint.ones(2)], {}, ValueError, "parameter 0 must be a leaf that requires grad; this is tensor"),
-    ([LEAF, LEAF], {}, ValueError, "a parameter was given twice"),
+    ([LEAF, LEAF], {}, ValueError, "parameters 0 and 1 are the same tensor: give each parameter once"),
     ([LEAF], {"bucket_bytes": 0}, ValueError, "bucket_bytes must be positive, but got 0"),
 ]
 

@@ -396,7 +396,7 @@ def test_distribution_function_of_normal_vectors_at_its_ends() -> None:
     (slope,) = adjoint.autograd.grad(y.sum(), x)
     np.testing.assert_allclose(slope[0].numpy(), [0, np.exp(-0.045) / np.sqrt(2 * np.pi)], rtol=1e-12)
     assert slope[1].tolist() == [0, 0]
-    with pytest.raises(TypeError, match="of Tensors there is no lower_limit"):
+    with pytest.raises(TypeError, match="lower_limit is not supported for Tensors"):
         cdf(x, None, cov, lower_limit=[0.0, 0.0])
 
 
@@ -467,9 +467,9 @@ def test_ufuncs_keep_single_precision(name: str) -> None:
 
 def test_a_ufunc_of_which_there_is_no_derivative_says_so() -> None:
     x = adjoint.tensor([0.5], requires_grad=True)
-    with pytest.raises(TypeError, match="mathieu_a: the order must be a number, by which there is no derivative"):
+    with pytest.raises(TypeError, match="mathieu_a: the order must be one constant number, since it has no derivative"):
         scipy.special.mathieu_a(x[0], 1.0)
-    with pytest.raises(TypeError, match="mathieu_modcem1: q must be a number"):
+    with pytest.raises(TypeError, match="mathieu_modcem1: q must be one constant number"):
         scipy.special.mathieu_modcem1(1, x, 0.5)
     with pytest.raises(TypeError, match="the orders must be 0 <= m <= n, not 3 and 2"):
         scipy.special.pro_cv(3, 2, x)
@@ -479,7 +479,7 @@ def test_a_ufunc_of_which_there_is_no_derivative_says_so() -> None:
         scipy.special.airye(x * 1j)
     with pytest.raises(TypeError, match="the order must be one integer"):
         scipy.special.expn(np.array([1, 2]), adjoint.tensor([0.5, 1.0], requires_grad=True))
-    with pytest.raises(TypeError, match="the parameters must be numbers"):
+    with pytest.raises(TypeError, match="the parameters must be constant numbers"):
         scipy.special.hyp2f1(x, 1.0, 2.0, x)
     with pytest.raises(TypeError, match="the order must be one integer"):
         FUNCTIONS["scipy.special.polygamma"]([1, 2], x)
@@ -686,7 +686,7 @@ def test_functions_of_whole_orders_refuse_what_they_cannot() -> None:
     module = adjoint.scipy.special
     with pytest.raises(TypeError, match="between -1 and 1"):
         module.assoc_legendre_p(2, 1, x)
-    with pytest.raises(TypeError, match="diff_n=0 alone"):
+    with pytest.raises(TypeError, match="diff_n=1 is not supported"):
         module.sph_harm_y(2, 1, x, x, diff_n=1)
     with pytest.raises(TypeError, match="the orders must be whole numbers"):
         module.legendre_p(1.5, x)
@@ -790,7 +790,7 @@ def test_functions_together(name: str) -> None:
 T = adjoint.tensor(square(), requires_grad=True)
 V = adjoint.tensor(positive(4), requires_grad=True)
 REFUSED: list[tuple[str, tuple[Any, ...], dict[str, Any], type[Exception], str]] = [
-    ("linalg.qr", (T,), {"mode": "raw"}, TypeError, "there are the modes"),
+    ("linalg.qr", (T,), {"mode": "raw"}, TypeError, "mode='raw' is not supported"),
     ("linalg.polar", (T,), {"side": "up"}, ValueError, "`side` must be"),
     ("linalg.eigh", (T,), {"subset_by_value": [0, 1]}, TypeError, "no subset_by_value"),
     ("linalg.eig", (T,), {"left": True}, TypeError, "only right eigenvectors"),
@@ -804,8 +804,8 @@ REFUSED: list[tuple[str, tuple[Any, ...], dict[str, Any], type[Exception], str]]
     ("linalg.solve_banded", ((1, 1), BANDS, V[:3]), {}, ValueError, "are not compatible"),
     ("signal.convolve", (V, T), {}, ValueError, "the same dimensionality"),
     ("signal.convolve", (V, V), {"mode": "all"}, ValueError, "acceptable mode flags"),
-    ("signal.convolve2d", (T, T), {"boundary": "wrap"}, TypeError, "only boundary='fill'"),
-    ("signal.correlate2d", (T, T), {"fillvalue": 1}, TypeError, "only boundary='fill'"),
+    ("signal.convolve2d", (T, T), {"boundary": "wrap"}, TypeError, "with fillvalue=1 is not supported"),
+    ("signal.correlate2d", (T, T), {"fillvalue": 1}, TypeError, "with fillvalue=1 is not supported"),
     ("signal.detrend", (V,), {"type": "cubic"}, ValueError, "must be 'linear' or 'constant'"),
     ("signal.detrend", (V,), {"bp": 2}, TypeError, "no break points"),
     ("integrate.cumulative_trapezoid", (V,), {"initial": 1}, ValueError, "must be `None` or `0`"),

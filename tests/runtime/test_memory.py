@@ -173,7 +173,7 @@ def test_public_names() -> None:
     assert adjoint.memory.empty_cache() == stats["idle"]
     assert adjoint.memory.memory_stats()["idle"] == 0
     assert adjoint.memory.set_cache_limit(1000) == adjoint.memory.get_cache_limit() + (1 << 28) - 1000
-    with pytest.raises(ValueError, match=r"set_cache_limit\(\): expected a number of bytes, got -1"):
+    with pytest.raises(ValueError, match=r"set_cache_limit\(\): expected a number of bytes of at least 0, got -1"):
         adjoint.memory.set_cache_limit(-1)
     threads = adjoint.memory.get_num_threads()
     adjoint.memory.set_num_threads(1)

@@ -167,7 +167,11 @@ def test_a_structure_is_written_as_its_tree_with_stars(tree, text):
 
 def test_number_of_leaves():
     _, structure = pytree.flatten((1, 2))
-    with pytest.raises(ValueError, match=r"^a tree with 2 leaves cannot be made from 3$"):
+    with pytest.raises(
+        ValueError, match=r"^a tree with 2 leaves cannot be made from 3 values: give one value for each leaf$"
+    ):
         structure.unflatten([1, 2, 3])
-    with pytest.raises(ValueError, match=r"^a tree with 2 leaves cannot be made from 1$"):
+    with pytest.raises(
+        ValueError, match=r"^a tree with 2 leaves cannot be made from 1 values: give one value for each leaf$"
+    ):
         structure.unflatten([1])

@@ -242,7 +242,7 @@ def test_solve_ivp_with_trees_events_and_times():
         (lambda: optimize.minimize(rosenbrock, [1.0, 2.0], method="none"), "Unknown solver none"),
         (lambda: optimize.least_squares(chain, [1.0, 2.0], "exact"), "unknown jac='exact'"),
         (lambda: optimize.least_squares(chain, [1.0, 2.0, 3.0], jac_sparsity=np.eye(4, 3)), "pattern lacks"),
-        (lambda: optimize.curve_fit(lambda x, *p: x, [1.0], [1.0]), "p0 is needed"),
+        (lambda: optimize.curve_fit(lambda x, *p: x, [1.0], [1.0]), "p0 is None"),
     ],
 )
 def test_errors(call, message):
@@ -251,5 +251,5 @@ def test_errors(call, message):
 
 
 def test_methods_of_the_callers_own_give_results():
-    with pytest.raises(TypeError, match="gives an OptimizeResult, but got int"):
+    with pytest.raises(TypeError, match="must return an OptimizeResult, got int"):
         optimize.minimize(lambda x: (x * x).sum(), np.ones(2), method=lambda fun, x0, **options: 3)

@@ -63,7 +63,7 @@ def test_arrays() -> None:
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"method": "taylor", "steps": 3}, ValueError, "taylor chooses its steps itself"),
+        ({"method": "taylor", "steps": 3}, ValueError, "steps=3 is not supported for method 'taylor'"),
         ({"method": "taylor", "order": 1}, ValueError, "order must be 2 or more, got 1"),
         ({"method": "rk4", "order": 4, "steps": 2}, ValueError, "order= is for method 'taylor'"),
         ({"method": "tailor"}, ValueError, "taylor"),

@@ -121,7 +121,7 @@ def test_large_hessian_stays_within_twice_its_memory() -> None:
     [
         (lambda: laplacian(scalar, samples=0), ValueError, "samples must be positive, got 0"),
         (lambda: laplacian(scalar, directions="all"), ValueError, "unknown directions='all'"),
-        (lambda: laplacian(scalar, samples=9, directions="axes")(POINT), ValueError, "only 4 axes"),
+        (lambda: laplacian(scalar, samples=9, directions="axes")(POINT), ValueError, "more than the 4 axes"),
         (lambda: laplacian(scalar, chunk_size=0), ValueError, "chunk_size"),
         (lambda: laplacian(scalar)(POINT + 0j), TypeError, "x must be real"),
         (lambda: laplacian(scalar)(adjoint.tensor([1, 2])), TypeError, "got adjoint.int64"),

@@ -140,7 +140,7 @@ _TO_REAL = {complex64: float32, complex128: float64}
 
 def _dtype_named(name: str) -> dtype:
     if name not in _BY_NAME:
-        raise TypeError(f"{name!r} is no dtype: there are {', '.join(_BY_NAME)}")
+        raise TypeError(f"{name!r} is not the name of a dtype; the names are {', '.join(_BY_NAME)}")
     return _BY_NAME[name]
 
 

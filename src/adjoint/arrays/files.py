@@ -28,7 +28,10 @@ class ArrayFile:
     def write(self, array: numpy.ndarray[Any, Any]) -> StoredArray:
         """Write an array. Raises OSError if the disk is full, RuntimeError if another process made the file."""
         if self.process != os.getpid():
-            raise RuntimeError("arrays are written to disk by the process that began to: call the function anew")
+            raise RuntimeError(
+                f"process {self.process} made this file, and process {os.getpid()} cannot write to it: call the "
+                "function again in this process"
+            )
         # products of matrices round by the order in memory
         order = "F" if array.flags.f_contiguous and not array.flags.c_contiguous else "C"
         flat = numpy.ravel(array, order=order)  # type: ignore[call-overload]

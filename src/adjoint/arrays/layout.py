@@ -149,7 +149,7 @@ def deep_copy(array: Any, memo: dict[Any, Any]) -> Any:
     >>> import numpy
     >>> base = numpy.arange(6.0).reshape(2, 3)
     >>> memo = {}
-    >>> twin, part = copied(base.T, memo), copied(base[1], memo)
+    >>> twin, part = deep_copy(base.T, memo), deep_copy(base[1], memo)
     >>> twin.strides == base.T.strides, numpy.shares_memory(twin, part)
     (True, True)
     """

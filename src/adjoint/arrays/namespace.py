@@ -90,7 +90,9 @@ def address(array: Any) -> int:
     if has_address(array):
         return int(namespace(array).address(array))
     if not hasattr(array, "__array_interface__"):
-        raise TypeError(f"arrays of {library_of(array)} have no address: where their elements lie is not known")
+        raise TypeError(
+            f"arrays of {library_of(array)} have no address: call compute() or convert them to NumPy arrays first"
+        )
     return int(array.__array_interface__["data"][0])
 
 

@@ -343,6 +343,6 @@ def as_device(x: object, function: str = "tensor") -> device:
             "with one, or use device='cpu'"
         )
     if result.type not in ("cpu", "cuda"):
-        raise RuntimeError(f"device '{result}' was asked for, but arrays live on 'cpu' or 'cuda' only")
+        raise RuntimeError(f"device '{result}' was asked for, but the supported devices are 'cpu' and 'cuda'")
     # main memory is one, whichever number it is given
     return CPU if result.type == "cpu" else result

@@ -371,7 +371,7 @@ def compile(
     if disable or isinstance(model, Compiled):
         return model
     if not callable(model) or isinstance(model, type):
-        raise TypeError(f"adjoint.compile: expected a function, got {model!r:.80}")
+        raise TypeError(f"adjoint.compile: expected a function or a module, got {model!r:.80}")
     if inspect.isgeneratorfunction(model) or inspect.iscoroutinefunction(model) or inspect.isasyncgenfunction(model):
         raise TypeError(
             f"adjoint.compile: {name_of(model)} is a generator or a coroutine, which runs in pieces; "

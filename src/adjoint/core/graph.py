@@ -433,7 +433,9 @@ class Node(Slot):
         `cotangent` is one value, or a list with None for undefined ones where n_outputs is not 1; values are raw
         arrays, or Tensors if create_graph is true.
         """
-        raise RuntimeError(f"{type(self).__name__} does not say how cotangents pass through it: define _ad_pull()")
+        raise RuntimeError(
+            f"{type(self).__name__} has no _ad_pull(): define it, to return the cotangents of the inputs"
+        )
 
     def _ad_saved_items(self) -> list:
         """The values that the node saves, as (name, Tensor, array or `SavedTensor`) pairs, not unpacked."""

@@ -105,7 +105,10 @@ class save_to_disk(saved_tensors_hooks):
         def pack(tensor: Tensor) -> Any:
             array = tensor._array
             if not isinstance(array, numpy.ndarray):
-                raise TypeError(f"save_to_disk() writes arrays of NumPy, and got one of {type(array).__module__}")
+                raise TypeError(
+                    f"save_to_disk() writes only NumPy arrays, and got an array of {type(array).__module__}: compute "
+                    "on the CPU"
+                )
             return _File(array, self.directory) if array.nbytes >= min_bytes else tensor.detach()
 
         super().__init__(pack, lambda packed: new_tensor(packed.read()) if isinstance(packed, _File) else packed)

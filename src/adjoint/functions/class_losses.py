@@ -163,7 +163,7 @@ def linear_cross_entropy(
     """
     require_tensors("linear_cross_entropy", input=input, linear_weight=linear_weight, target=target)
     if options is not None:
-        raise NotImplementedError("linear_cross_entropy() is not computed in pieces here: leave out its options")
+        raise NotImplementedError(f"linear_cross_entropy(): options={options!r:.80} is not supported: leave it out")
     outer, several = tuple(linear_weight.shape[:-1]), linear_weight.ndim > 2
     _check_linear(input, linear_weight, linear_bias)
     bias = linear_bias.reshape(-1) if linear_bias is not None and several else linear_bias

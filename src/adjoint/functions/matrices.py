@@ -132,7 +132,9 @@ def lobpcg(
     tensor([5.])
     """
     if tracker is not None:
-        raise NotImplementedError("lobpcg(): there are no steps that a tracker could watch; leave it out")
+        raise NotImplementedError(
+            f"lobpcg(): tracker={tracker!r:.80} is not supported, since this solution has no steps: leave it out"
+        )
     if A.shape[-2] != A.shape[-1]:
         raise AssertionError(f"A must be square, got shape {Size(A.shape)}")
     if k is None:

@@ -266,8 +266,10 @@ def check(parameters: list[Any]) -> list[Tensor]:
             )
         if not parameter.is_leaf or not parameter.requires_grad:
             raise ValueError(f"parameter {number} must be a leaf that requires grad; this is {parameter!r}")
-    if len({id(parameter) for parameter in parameters}) < len(parameters):
-        raise ValueError("a parameter was given twice")
+    numbers: dict[int, int] = {}
+    for number, parameter in enumerate(parameters):
+        if (first := numbers.setdefault(id(parameter), number)) != number:
+            raise ValueError(f"parameters {first} and {number} are the same tensor: give each parameter once")
     return parameters
 
 

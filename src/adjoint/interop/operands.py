@@ -229,8 +229,8 @@ def known_values(tensor: Tensor, function: str) -> Any:
     if is_lazy(array):
         library = library_of(array)
         raise NotImplementedError(
-            f"numpy.{function}: the shape of the result depends on the values, so that on {library} arrays there is "
-            "none before they are computed: say tensor.compute() first"
+            f"numpy.{function}: the shape of the result depends on the values, which are not yet computed on {library} "
+            "arrays: call tensor.compute() first"
         )
     return array
 

@@ -207,7 +207,10 @@ class TreeDef:
         if self.type is None and len(values) == 1:
             return values[0]
         if len(values) != self.n_leaves:
-            raise ValueError(f"a tree with {self.n_leaves} leaves cannot be made from {len(values)}")
+            raise ValueError(
+                f"a tree with {self.n_leaves} leaves cannot be made from {len(values)} values: give one value for "
+                "each leaf"
+            )
         if self.type is tuple and len(self.children) == len(values) and self is flat_tuple(len(values)):
             return tuple(values)
         return self._take(iter(values))

@@ -216,8 +216,8 @@ def by_user(find: Callable[..., Any], function: Callable[..., Any], flat: Flat) 
             allowed = precision(start) ** 0.5 if equation.tol is None else equation.tol
             if not everywhere(_norm(rest) <= allowed * ops.clamp(_norm(equation.residual(start, args)), 1.0)):
                 raise ConvergenceError(
-                    f"{equation.name}: what the given solver returned is no solution: the residual is "
-                    f"{largest(rest):.3e}"
+                    f"{equation.name}: the given solver returned values that are not a solution: the residual is "
+                    f"{largest(rest):.3e}, above the tolerance {allowed:.0e}"
                 )
             return x
 

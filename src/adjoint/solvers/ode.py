@@ -193,7 +193,10 @@ class TaylorStepper(Stepper):
 
     def __init__(self, order: int | None, rtol: float, atol: float, steps: int | None, max_steps: int) -> None:
         if steps is not None:
-            raise ValueError("odeint(): taylor chooses its steps itself")
+            raise ValueError(
+                f"odeint(): steps={steps} is not supported for method 'taylor', which chooses its steps: leave it "
+                "out, or set rtol"
+            )
         if order is not None and order < 2:
             raise ValueError(f"odeint(): order must be 2 or more, got {order}")
         self.order = order or max(4, math.ceil(1 - math.log(max(rtol, 1e-16)) / 2))
@@ -243,7 +246,10 @@ class TaylorStepper(Stepper):
         for k in (self.order - 1, self.order):
             size = self.relative(rows[k].detach(), rows[0].detach())
             if not math.isfinite(size):
-                raise ConvergenceError(f"odeint(): the coefficient of order {k} of the solution's series is not finite")
+                raise ConvergenceError(
+                    f"odeint(): the coefficient of order {k} of the solution's series is not finite: lower order=, or "
+                    "end the interval before the singularity"
+                )
             lengths.append((1 / size) ** (1 / k) if size > 0 else math.inf)
         return _SAFETY * min(lengths)
 

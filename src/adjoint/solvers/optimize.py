@@ -142,7 +142,7 @@ def products(function: ScalarFunction, x: Any) -> Any:
 def in_structure(result: Any, function: FlatFunction) -> Any:
     """A result whose x has the structure of x0. Raises TypeError for another result of the caller's own method."""
     if not hasattr(result, "x"):
-        raise TypeError(f"minimize(): a method of your own gives an OptimizeResult, but got {type_name(result)}")
+        raise TypeError(f"minimize(): a callable method must return an OptimizeResult, got {type_name(result)}")
     result.x = function.tree(result.x)
     return result
 
@@ -303,7 +303,10 @@ def curve_fit(
     if p0 is None:
         kinds = [parameter.kind for parameter in inspect.signature(f).parameters.values()]
         if inspect.Parameter.VAR_POSITIONAL in kinds:
-            raise ValueError("curve_fit(): f takes any number of parameters; p0 is needed to tell how many there are")
+            raise ValueError(
+                "curve_fit(): f takes any number of parameters, and p0 is None: give p0 with one value for each "
+                "parameter"
+            )
         p0 = np.ones(len(kinds) - 1)
     of_tensors = has_tensor_leaf((xdata, p0))
     data = np.asarray(xdata, dtype=np.float64)

@@ -56,7 +56,10 @@ class Pattern:
             try:
                 self.factors[key] = splu(matrix)
             except RuntimeError as error:
-                raise LinAlgError(f"spsolve(): the sparse matrix of shape {(self.n, self.n)} is singular") from error
+                raise LinAlgError(
+                    f"spsolve(): the sparse matrix of shape {(self.n, self.n)} is singular ({error}): check for "
+                    "empty rows and columns"
+                ) from error
         return self.factors[key]
 
 

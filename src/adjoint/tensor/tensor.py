@@ -840,7 +840,7 @@ class Tensor(ArithmeticTensor):
         tensor([1., 1.])
         """
         if stream is not None:
-            raise ValueError(f"to_device(): there are no streams, got stream={stream!r}")
+            raise ValueError(f"to_device(): streams are not supported, got stream={stream!r}: leave it out")
         return self.to(as_device(device, "to_device"))
 
     def to(self, *args: Any, **kwargs: Any) -> Tensor:

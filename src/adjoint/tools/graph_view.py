@@ -25,7 +25,10 @@ def nodes_of(targets: Target | Iterable[Target]) -> Iterator[Node]:
         targets = [targets]
     stack: list[Any] = [target if isinstance(target, Node) else as_edge(target).node for target in targets]
     if None in stack:
-        raise ValueError("there is no graph to look at: a tensor neither requires grad nor has a grad_fn")
+        raise ValueError(
+            f"target {stack.index(None)} has no graph: it neither requires grad nor has a grad_fn; call "
+            "requires_grad_() on an input before the computation"
+        )
     visited: set[Node] = set()
     while stack:
         node = stack.pop()

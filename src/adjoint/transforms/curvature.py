@@ -40,7 +40,10 @@ def axes(x: Tensor, samples: int) -> tuple[Tensor, float]:
     """Some of the axes, each at most once, drawn at random (Shi, Hu, Lin, Kawaguchi, 2024)."""
     n = x.numel()
     if samples > n:
-        raise ValueError(f"laplacian: there are only {n} axes, fewer than samples={samples}")
+        raise ValueError(
+            f"laplacian: samples={samples} is more than the {n} axes of the argument: give a smaller number, or "
+            "leave it out"
+        )
     indices = randperm(n, device=x.device)[:samples]
     directions = ops.zeros_like(x).reshape(1, n).repeat(samples, 1)
     return directions.scatter(1, indices.unsqueeze(1), 1.0), n / samples

@@ -63,7 +63,7 @@ def jet(func: Function, primals: tuple[Tree, ...], series: tuple[Tree, ...]) -> 
         raise TypeError(f"{name}: primals must be a tuple, so that f(*primals) can be called, got {type(primals)}")
     values, structure = flatten(primals)
     if not values:
-        raise ValueError(f"{name}: there is no Tensor among the primals")
+        raise ValueError(f"{name}: primals={primals!r:.80} has no Tensor: give at least one")
     curves = [check_series(name, value, rows) for value, rows in zip(values, rows_of(series, structure), strict=True)]
     check_lengths(name, curves)
     order = len(curves[0])

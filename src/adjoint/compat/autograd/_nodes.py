@@ -51,7 +51,10 @@ class Node:
         parent_argnums: tuple[int, ...],
         parents: tuple[Any, ...],
     ) -> None:
-        raise NotImplementedError(f"{type(self).__name__} does not define __init__, which is given every call")
+        raise NotImplementedError(
+            f"{type(self).__name__} has no __init__: define it, to take the value, function, arguments and parents "
+            "of a call"
+        )
 
     def initialize_root(self, *args: Any, **kwargs: Any) -> None:
         """Initialize this node as a root, without parents."""

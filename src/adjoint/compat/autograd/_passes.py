@@ -113,7 +113,7 @@ class Derivatives(MutableMapping[Any, Function]):
         self.define(primitive, derivative)
 
     def __delitem__(self, primitive: Any) -> None:
-        raise TypeError("derivatives of primitives cannot be taken away; define others")
+        raise TypeError(f"the derivative of {primitive!r:.80} cannot be removed: define another one")
 
     def __iter__(self) -> Iterator[Any]:
         return iter([primitive for primitive in list(Primitive.declared) if self.derive(primitive) is not None])

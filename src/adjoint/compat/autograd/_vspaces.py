@@ -32,7 +32,9 @@ class VSpace:
     shape: Any
 
     def __init__(self, value: Any) -> None:
-        raise NotImplementedError("a vector space says in __init__ how values look")
+        raise NotImplementedError(
+            f"{type(self).__name__} has no __init__(value): define it, and set the shape and the dtype of values there"
+        )
 
     @classmethod
     def register(cls, value_type: type, vspace_maker: Callable[[Any], VSpace] | None = None) -> None:
@@ -45,19 +47,21 @@ class VSpace:
 
     def zeros(self) -> Any:
         """The zero of the space."""
-        raise NotImplementedError(f"{type(self).__name__} has no zeros()")
+        raise NotImplementedError(f"{type(self).__name__} has no zeros(): define it, to return the zero of the space")
 
     def ones(self) -> Any:
         """The value with all elements 1."""
-        raise NotImplementedError(f"{type(self).__name__} has no ones()")
+        raise NotImplementedError(f"{type(self).__name__} has no ones(): define it, to return the value of ones")
 
     def standard_basis(self) -> Iterator[Any]:
         """The unit vectors; for complex spaces also the imaginary ones."""
-        raise NotImplementedError(f"{type(self).__name__} has no standard_basis()")
+        raise NotImplementedError(
+            f"{type(self).__name__} has no standard_basis(): define it, to yield the values of the basis"
+        )
 
     def randn(self) -> Any:
         """A random value with standard normal elements."""
-        raise NotImplementedError(f"{type(self).__name__} has no randn()")
+        raise NotImplementedError(f"{type(self).__name__} has no randn(): define it, to return a random value")
 
     def add(self, x: Any, y: Any) -> Any:
         """The sum."""
@@ -90,7 +94,9 @@ class VSpace:
         return x * a
 
     def _inner_prod(self, x: Any, y: Any) -> Any:
-        raise NotImplementedError(f"{type(self).__name__} has no inner_prod()")
+        raise NotImplementedError(
+            f"{type(self).__name__} has no inner_prod(): define it, to return the inner product of two values"
+        )
 
     def _covector(self, x: Any) -> Any:
         return x

@@ -51,7 +51,7 @@ class Generator:
     def __init__(self, device: str | device = "cpu") -> None:
         self._device = as_device(device, "Generator")
         if self._device != CPU:
-            raise RuntimeError(f"generators draw on the CPU; device '{self._device}' has none")
+            raise RuntimeError(f"device '{self._device}' has no generator: use a generator of the CPU")
         self._lock = new_rlock()
         self.manual_seed(_DEFAULT_SEED)
         _generators.add(self)

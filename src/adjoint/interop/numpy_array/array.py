@@ -386,7 +386,7 @@ class Array(NumpyArray):
             tensor = array._tensor if isinstance(array, Array) else new_tensor(numpy.asarray(array, numpy.float64))
         kind = tensor._array.dtype if dtype is None else numpy.dtype(dtype)
         if kind.kind not in "fcV":
-            raise TypeError(f"an Array is of real or complex numbers, not of {kind}: make a plain array of them")
+            raise TypeError(f"an Array has real or complex numbers, not {kind}: use a plain NumPy array")
         if dtype is not None:
             tensor = dispatch(Array, numpy.astype, (Array._new(tensor), kind), {})._tensor
         self._tensor, self._form = tensor, ARRAY

@@ -123,7 +123,7 @@ def _between(metric: Any, u: Any, v: Any, options: dict[str, Any]) -> Any:
     """A distance of vectors along the last axes. Raises TypeError for a metric without a derivative."""
     name = _ALIASES.get(metric, metric) if isinstance(metric, str) else None
     if name not in METRICS:
-        raise TypeError(f"over Tensors there is no distance {metric!r}; there are {', '.join(METRICS)}")
+        raise TypeError(f"the distance {metric!r} is not supported for Tensors; use one of {', '.join(METRICS)}")
     arrays = {key: value for key, value in options.items() if key in _ARRAYS and value is not None}
     others = {key: value for key, value in options.items() if key not in _ARRAYS}
     u, v, *extra = tensors(u, v, *arrays.values())

@@ -196,7 +196,7 @@ def _pad(x: Any, padtype: Any, width: int) -> Any:
 def filtfilt(b, a, x, axis=-1, padtype="odd", padlen=None, method="pad", irlen=None):
     """A signal through a filter forward and backward."""
     if method != "pad":
-        raise TypeError("filtfilt: over Tensors there is only method='pad'")
+        raise TypeError(f"filtfilt: method={method!r} is not supported for Tensors; use method='pad'")
     b, a, x = _normalise(b, a, x)
     start = lfilter_zi(b, a)
     width = 3 * max(b.shape[0], a.shape[0]) if padlen is None else padlen
@@ -258,7 +258,9 @@ def resample(x, num, t=None, axis=0, window=None, domain="time"):
     import scipy.signal
 
     if t is not None or domain != "time":
-        raise TypeError("resample: over Tensors there is no t, and only domain='time'")
+        raise TypeError(
+            f"resample: t and domain={domain!r} are not supported for Tensors; use t=None and domain='time'"
+        )
     x = tensors(x)[0]
     return by_matrix(lambda rows: scipy.signal.resample(rows, num, axis=1, window=window), x, axis_of(axis, x.ndim))
 
@@ -267,7 +269,10 @@ def resample(x, num, t=None, axis=0, window=None, domain="time"):
 def upfirdn(h, x, up=1, down=1, axis=-1, mode="constant", cval=0):
     """A signal with zeros between its elements, convolved with a vector and sampled at every `down`-th element."""
     if mode != "constant" or plain(cval) != 0:
-        raise TypeError("upfirdn: over Tensors there is only mode='constant' with cval=0; else pad() the signal")
+        raise TypeError(
+            f"upfirdn: mode={mode!r} with cval={cval!r} is not supported for Tensors; use mode='constant' with cval=0, "
+            "or pad() the signal"
+        )
     up, down = int(plain(up)), int(plain(down))
     h, x = tensors(h, x)
     if h.ndim != 1 or not h.shape[0]:
@@ -292,7 +297,10 @@ def resample_poly(x, up, down, axis=0, window=("kaiser", 5.0), padtype="constant
     import scipy.signal
 
     if padtype not in _LINEAR_PADS or cval:
-        raise TypeError(f"resample_poly: over Tensors there are only padtype={', '.join(_LINEAR_PADS)}, without cval")
+        raise TypeError(
+            f"resample_poly: padtype={padtype!r} with cval={cval!r} is not supported for Tensors; use one of "
+            f"{', '.join(_LINEAR_PADS)} without cval"
+        )
     x = tensors(x)[0]
     up, down, window = plain(up), plain(down), plain(window)
     return by_matrix(

@@ -220,7 +220,10 @@ def refuse_limits(call: Call, name: str, *limits: str) -> None:
     """Raise TypeError where the minimum may lie on a boundary."""
     for limit in limits:
         if call.options.get(limit) not in (None, ()):
-            raise TypeError(f"{name}: over Tensors there are no {limit}; the minimum must be a stationary point")
+            raise TypeError(
+                f"{name}: {limit}= is not supported for Tensors, since the minimum must be a stationary point; leave "
+                "it out"
+            )
 
 
 def _refine_minimum(call: Call, solution: Any) -> Any:
@@ -236,7 +239,9 @@ def _refine_scalar_minimum(call: Call, solution: Any) -> Any:
     SciPy's compare values of the function, so that a derivative of their steps would be 0.
     """
     if "x1" in call.options:
-        raise TypeError(f"{call.of_scipy.__name__}: over Tensors there are no bounds; use minimize_scalar without them")
+        raise TypeError(
+            f"{call.of_scipy.__name__}: bounds are not supported for Tensors; use minimize_scalar without bounds"
+        )
     if not call.options["full_output"]:
         return _minimum_near(call.function, solution, call.args, call.kind)[0]
     return *_minimum_near(call.function, solution[0], call.args, call.kind), *solution[2:]
@@ -307,7 +312,10 @@ def quadrature(of_scipy: Function) -> Function:
             warnings.warn(message[0], IntegrationWarning, stacklevel=2)
         if kind is not None:
             if options.get("weight") is not None or options.get("points") is not None:
-                raise TypeError("quad: over Tensors there are neither weight= nor points=")
+                raise TypeError(
+                    "quad: weight= and points= are not supported for Tensors; write the weight into the function, and "
+                    "add up the integrals between the points"
+                )
             value = _integrate(over_tensors(func, kind), a, b, args, details, value, max(error, 1e-7 * abs(value)))
             value = as_class(kind, value)
         return (value, error, details, *message) if full_output else (value, error)
@@ -379,8 +387,8 @@ def initial_value(of_scipy: Function) -> Function:
         others = {name for name, value in options.items() if value} - {"rtol", "atol"}
         if method not in _METHODS or others:
             raise TypeError(
-                f"solve_ivp: over Tensors there are the methods {', '.join(_METHODS)}, t_eval, args, rtol and atol; "
-                "adjoint.implicit.odeint has more"
+                f"solve_ivp: method={method!r} with {', '.join(sorted(others)) or 'no options'} is not supported for "
+                f"Tensors; use {' or '.join(_METHODS)} with t_eval, args, rtol and atol, or adjoint.implicit.odeint"
             )
         solution = of_scipy(
             plain_function(fun, parameters), t_span, values_of(tensor_of(to_tensors(y0))), method, t_eval, **options

@@ -141,7 +141,7 @@ def qr(a: Array, overwrite_a=False, lwork=None, mode="full", pivoting=False, che
     """Orthonormal columns and an upper triangular factor."""
     a = inexact(a)
     if mode not in ("full", "economic", "r"):
-        raise TypeError(f"qr(): of a Tensor there are the modes 'full', 'economic' and 'r', not {mode!r}")
+        raise TypeError(f"qr(): mode={mode!r} is not supported for Tensors; use 'full', 'economic' or 'r'")
     order = None
     if pivoting:
         import scipy.linalg
@@ -197,7 +197,7 @@ def eigh(
     """Eigenvalues and vectors of a Hermitian matrix, or of a pair with a positive definite second matrix."""
     a = inexact(a)
     if subset_by_value is not None:
-        raise TypeError("eigh(): of a Tensor there is no subset_by_value; take the values from the whole result")
+        raise TypeError("eigh(): subset_by_value is not supported for Tensors; select the values in the whole result")
     a = _whole(a, lower, False)
     factor = None
     if b is not None:
@@ -259,7 +259,9 @@ def eig(
 ):
     """Eigenvalues and right eigenvectors."""
     if b is not None or left or homogeneous_eigvals:
-        raise TypeError("eig(): of a Tensor there are only right eigenvectors, of one matrix")
+        raise TypeError(
+            "eig(): b, left and homogeneous_eigvals are not supported for Tensors; left eigenvectors are those of a.mH"
+        )
     values, vectors = ops.linalg_eig(inexact(a))
     return (values, vectors) if right else values
 
@@ -274,7 +276,10 @@ def eigvals(a: Array, b=None, overwrite_a=False, check_finite=True, homogeneous_
 def eigh_tridiagonal(d: Array, e: Array, eigvals_only=False, select="a", *more, **options):
     """Eigenvalues and vectors of a symmetric tridiagonal matrix."""
     if select != "a":
-        raise TypeError("eigh_tridiagonal(): of Tensors there is only select='a'")
+        raise TypeError(
+            f"eigh_tridiagonal(): select={select!r} is not supported for Tensors; use select='a', and select in the "
+            "result"
+        )
     a = FUNCTIONS["diag"](d) + FUNCTIONS["diag"](e, -1) + FUNCTIONS["diag"](e, 1)
     values, vectors = ops.linalg_eigh(inexact(a), "L")
     return values if eigvals_only else (values, vectors)

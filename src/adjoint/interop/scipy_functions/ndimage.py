@@ -33,7 +33,10 @@ def _way(mode):
 
 def _refuse(output):
     if output is not None and not isinstance(output, type):
-        raise TypeError("ndimage: over Tensors there is no output=, but the result")
+        raise TypeError(
+            f"ndimage: output= must be a dtype or None for Tensors, got {type(output).__name__}; use the returned "
+            "Tensor"
+        )
 
 
 def _each(value, n):
@@ -143,7 +146,10 @@ def by_rank(x, rank_of, sizes, footprint, mode, cval, origin, axes):
     axes = axes_of(axes, x.ndim)
     mask = None if footprint is None else numpy.asarray(footprint, bool)
     if mask is not None and (mask.ndim != len(axes) or not mask.any()):
-        raise ValueError("footprint must have as many axes as are filtered, and one element at least")
+        raise ValueError(
+            f"footprint must have {len(axes)} axes, one for each filtered axis, and at least one true element; its "
+            f"shape is {mask.shape}"
+        )
     if mask is None and sizes is None:
         raise RuntimeError("no footprint or filter size provided")
     sizes = mask.shape if mask is not None else [int(n) for n in _each(plain(sizes), len(axes))]
@@ -335,9 +341,9 @@ def map_coordinates(input, coordinates, output=None, order=3, mode="constant", c
     """The values of the spline through the elements at coordinates, which are differentiated, too."""
     _refuse(output)
     if mode not in _FOLDS:
-        raise TypeError(f"map_coordinates: over Tensors there are the modes {', '.join(_FOLDS)}")
+        raise TypeError(f"map_coordinates: mode={mode!r} is not supported for Tensors; use one of {', '.join(_FOLDS)}")
     if mode == "nearest" and order > 1 and not prefilter:
-        raise TypeError("map_coordinates: over Tensors mode='nearest' needs prefilter=True")
+        raise TypeError(f"map_coordinates: mode='nearest' with order={order} needs prefilter=True for Tensors")
     x, places = tensors(input, coordinates)
     if prefilter and order > 1:
         if mode == "nearest":

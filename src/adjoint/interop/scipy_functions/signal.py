@@ -96,7 +96,10 @@ def correlate(in1: Array, in2: Array, mode="full", method="auto"):
 def convolve2d(in1: Array, in2: Array, mode="full", boundary="fill", fillvalue=0):
     """The convolution of two matrices, with zeros around them."""
     if boundary != "fill" or plain(fillvalue) != 0:
-        raise TypeError("convolve2d(): of Tensors there is only boundary='fill' with fillvalue=0; else pad() them")
+        raise TypeError(
+            f"convolve2d(): boundary={boundary!r} with fillvalue={fillvalue!r} is not supported for Tensors; use "
+            "boundary='fill' with fillvalue=0, or pad() them"
+        )
     return FUNCTIONS["scipy.signal.convolve"](in1, in2, mode)
 
 
@@ -104,7 +107,10 @@ def convolve2d(in1: Array, in2: Array, mode="full", boundary="fill", fillvalue=0
 def correlate2d(in1: Array, in2: Array, mode="full", boundary="fill", fillvalue=0):
     """The correlation of two matrices, with zeros around them."""
     if boundary != "fill" or plain(fillvalue) != 0:
-        raise TypeError("correlate2d(): of Tensors there is only boundary='fill' with fillvalue=0; else pad() them")
+        raise TypeError(
+            f"correlate2d(): boundary={boundary!r} with fillvalue={fillvalue!r} is not supported for Tensors; use "
+            "boundary='fill' with fillvalue=0, or pad() them"
+        )
     return FUNCTIONS["scipy.signal.correlate"](in1, in2, mode)
 
 
@@ -113,7 +119,7 @@ def detrend(data: Array, axis=-1, type="linear", bp=0, overwrite_data=False):
     """Samples without their mean or their linear trend."""
     data = inexact(data)
     if plain(bp) != 0:
-        raise TypeError("detrend(): of a Tensor there are no break points")
+        raise TypeError(f"detrend(): bp={bp!r} is not supported for Tensors; detrend each piece by itself")
     (dim,) = axes_of(axis, data.ndim)
     if type in ("constant", "c"):
         return data - ops.mean(data, (dim,), True)

@@ -131,7 +131,10 @@ def _of_integer(name):
 def _expn(n, x):
     order = n._array
     if order.size != 1:
-        raise TypeError("expn: with a Tensor as the argument, the order must be one integer")
+        raise TypeError(
+            f"expn: with a Tensor as the argument, the order must be one integer, got shape {order.shape}; call expn "
+            "for each order"
+        )
     return ops.expn(x, int(order.reshape(())))
 
 
@@ -139,7 +142,11 @@ def _with_numbers(name, is_complex=False):
     def apply(*values):
         *parameters, z = values
         if any(p.ndim or p.requires_grad for p in parameters):
-            raise TypeError(f"{name}: with a Tensor as the argument, the parameters must be numbers")
+            shapes = ", ".join(str(tuple(p.shape)) for p in parameters)
+            raise TypeError(
+                f"{name}: with a Tensor as the argument, the parameters must be constant numbers, got shapes {shapes}; "
+                "call item() on them"
+            )
         z = cast(z, numpy.result_type(kind_of(z), numpy.complex64)) if is_complex else z
         return ops.special_function(z, name, tuple([plain(value) for value in parameters]))
 
@@ -170,7 +177,10 @@ def _modified_fresnel(sign):
 
 def _besselpoly(a, power, v):
     if power.ndim or v.ndim or power.requires_grad or v.requires_grad:
-        raise TypeError("besselpoly: with a Tensor as the argument, the parameters must be numbers")
+        raise TypeError(
+            f"besselpoly: with a Tensor as the argument, the parameters must be constant numbers, got shapes "
+            f"{tuple(power.shape)} and {tuple(v.shape)}; call item() on them"
+        )
     return ops.special_function(a, "besselpoly", (plain(power), plain(v)))
 
 
@@ -348,7 +358,10 @@ def polygamma(n, x: Array):
     """The n-th derivative of digamma, for one n."""
     order = numpy.asarray(plain(n))
     if order.size != 1:
-        raise TypeError("polygamma: with a Tensor as the argument, the order must be one integer")
+        raise TypeError(
+            f"polygamma: with a Tensor as the argument, the order must be one integer, got shape {order.shape}; call "
+            "polygamma for each order"
+        )
     return ops.polygamma(inexact(x), int(order.reshape(())))
 
 
@@ -398,7 +411,10 @@ def lambertw(z: Array, k=0, tol=1e-8):
     """The branch k of the solutions w of w exp(w) = z."""
     branch = numpy.asarray(plain(k))
     if branch.size != 1:
-        raise TypeError("lambertw: with a Tensor as the argument, the branch must be one integer")
+        raise TypeError(
+            f"lambertw: with a Tensor as the argument, the branch must be one integer, got shape {branch.shape}; call "
+            "lambertw for each branch"
+        )
     return ops.special_function(cast(z, numpy.dtype("complex128")), "lambertw", (int(branch.reshape(())),))
 
 

@@ -28,7 +28,10 @@ Formula = Callable[..., Any]
 def number(name: str, what: str, value: Tensor) -> float:
     """A parameter without a derivative, as one number. Raises TypeError for several numbers, or a tracked one."""
     if value.ndim or is_tracked(value):
-        raise TypeError(f"{name}: {what} must be a number, by which there is no derivative here")
+        raise TypeError(
+            f"{name}: {what} must be one constant number, since it has no derivative; got shape {tuple(value.shape)}: "
+            "call item()"
+        )
     return float(plain(value))
 
 

@@ -50,7 +50,9 @@ def by_orders(name: str, formula: Formula, orders: tuple[Any, ...], *tensors: Te
 
 def _no_slopes(name: str, diff_n: int) -> None:
     if diff_n:
-        raise TypeError(f"{name}(): of Tensors there is diff_n=0 alone; adjoint.grad and vmap give derivatives")
+        raise TypeError(
+            f"{name}(): diff_n={diff_n} is not supported for Tensors; use diff_n=0, and adjoint.grad for derivatives"
+        )
 
 
 def _rows(formula: Formula, *counts: Sequence[int]) -> Tensor:
@@ -119,7 +121,9 @@ def _associated_function(n: int, m: int, z: Tensor, norm: bool) -> Tensor:
 
 def _check_place(name: str, z: Tensor) -> None:
     if kind_of(z).kind == "c" or numpy.any(abs(values_of(z)) > 1):
-        raise TypeError(f"{name}(): of Tensors the argument must be real and between -1 and 1")
+        raise TypeError(
+            f"{name}(): a Tensor as the argument must be real, with values between -1 and 1; it is of {kind_of(z)}"
+        )
 
 
 @function("scipy.special.assoc_legendre_p")

@@ -194,7 +194,7 @@ class SparseMatrix:
         if not isinstance(other, SparseMatrix):
             raise TypeError(f"SparseMatrix: expected a sparse matrix, got {type(other).__name__}; use to_dense()")
         if other.shape != self.shape:
-            raise ValueError(f"SparseMatrix: inconsistent shapes {self.shape} and {other.shape}")
+            raise ValueError(f"SparseMatrix: expected equal shapes, got {self.shape} and {other.shape}")
         entries = other.entries if sign == 1 else -other.entries
         if other.layout is self.layout:
             result = SparseMatrix(self.layout, self.entries + entries, None, None)

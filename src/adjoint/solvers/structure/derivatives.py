@@ -220,7 +220,10 @@ def sparse_derivative(
     if kind is SparseHessian:
         places = places.symmetric()
     if most_entries is not None and places.nnz > most_entries * prod(places.shape):
-        raise DensePatternError(f"{name}: {places.nnz} entries are too many")
+        raise DensePatternError(
+            f"{name}: {places.nnz} entries are more than the share {most_entries} of a matrix of shape {places.shape}: "
+            "use the dense derivative, or raise most_entries"
+        )
     derivative = kind(name, function, start, places)
     derivative.is_traced, derivative.unseen = pattern is None, unseen
     if unseen and most_entries is None:
@@ -326,7 +329,9 @@ def scalar(function: Callable[[Tensor], Tensor], name: str) -> Callable[[Tensor]
     def value(vector: Tensor) -> Tensor:
         result = function(vector)
         if result._array.size != 1:
-            raise ValueError(f"{name}: expected the function to return one real number, got {result._array.size}")
+            raise ValueError(
+                f"{name}: expected the function to return one real number, got shape {tuple(result.shape)}"
+            )
         return result.reshape(())
 
     return value

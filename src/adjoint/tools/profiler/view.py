@@ -54,7 +54,9 @@ def decompress(path: str | Path) -> bytes:
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise ValueError(f"{path} is broken: {error}") from error
     if len(content) > LARGEST:
-        raise ValueError(f"{path} has more than {LARGEST >> 30} GiB of text, which is no trace")
+        raise ValueError(
+            f"{path} has more than {LARGEST >> 30} GiB of text, which is too large for a trace: record fewer steps"
+        )
     return content
 
 

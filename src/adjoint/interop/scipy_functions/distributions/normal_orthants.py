@@ -120,7 +120,9 @@ def multivariate_normal_cdf(
     from adjoint.interop.scipy_functions.stats import gaussian
 
     if lower_limit is not None:
-        raise TypeError("multivariate_normal.cdf(): of Tensors there is no lower_limit")
+        raise TypeError(
+            "multivariate_normal.cdf(): lower_limit is not supported for Tensors; use differences of values without it"
+        )
     points, mean, cov, shape = gaussian(x, mean, cov)
 
     def integral(limits: Any, cov: Any) -> Any:

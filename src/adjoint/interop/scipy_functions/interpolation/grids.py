@@ -36,7 +36,9 @@ class RegularGridInterpolator:
     def __call__(self, xi: Any, method: str | None = None, *, nu: Any = None) -> Any:
         """The values at places, whose last axis counts the grid's axes; a tuple of arrays is one of coordinates."""
         if nu is not None:
-            raise TypeError("RegularGridInterpolator: over Tensors there is no nu; differentiate the values")
+            raise TypeError(
+                f"RegularGridInterpolator: nu={nu!r} is not supported for Tensors; differentiate the values"
+            )
         places = _coordinates(xi, len(self.grid), self.values)
         form = tuple(places.shape[:-1])
         flat = ops.reshape(places, (-1, len(self.grid)))
@@ -61,7 +63,10 @@ class RegularGridInterpolator:
         if method == "nearest":
             return self.values[tuple(_nearest(plain(a), plain(x)) for a, x in zip(self.grid, columns, strict=True))]
         if method not in DEGREES:
-            raise TypeError(f"RegularGridInterpolator: over Tensors there are {', '.join(DEGREES)}, nearest")
+            raise TypeError(
+                f"RegularGridInterpolator: method={method!r} is not supported for Tensors; use one of "
+                f"{', '.join(DEGREES)}, nearest"
+            )
         k, c = DEGREES[method], self.values
         bases = []
         for i, (axis, x) in enumerate(zip(self.grid, columns, strict=True)):

@@ -98,7 +98,9 @@ class PiecewisePolynomial:
     def integrate(self, a: Any, b: Any, extrapolate: Any = None) -> Any:
         """The integral from a to b. Raises TypeError for a periodic one."""
         if (self.extrapolate if extrapolate is None else extrapolate) == "periodic":
-            raise TypeError("integrate: over Tensors there are no integrals over several periods")
+            raise TypeError(
+                "integrate: extrapolate='periodic' is not supported for Tensors; integrate each period by itself"
+            )
         whole = self.antiderivative()
         return whole(b, extrapolate=extrapolate) - whole(a, extrapolate=extrapolate)
 

@@ -57,7 +57,7 @@ class BSpline:
         """The values, or a derivative's values, at places; NaN outside without extrapolation."""
         extrapolate = self.extrapolate if extrapolate is None else extrapolate
         if extrapolate == "periodic":
-            raise TypeError("BSpline: over Tensors there are no periodic splines")
+            raise TypeError("BSpline: extrapolate='periodic' is not supported for Tensors; use CubicSpline")
         spline = self.derivative(nu) if nu else self
         x = tensors(x, spline.c)[0]
         form = tuple(x.shape)
@@ -75,7 +75,10 @@ class BSpline:
     def derivative(self, nu: int = 1) -> BSpline:
         """The derivative, a spline of a lower degree. Raises TypeError for a negative order."""
         if nu < 0:
-            raise TypeError("BSpline: over Tensors there are derivatives, and no antiderivatives")
+            raise TypeError(
+                f"BSpline: nu={nu} must not be negative for Tensors, since antiderivatives are not supported; use "
+                "CubicSpline"
+            )
         t, c, k = self.t, self.c, self.k
         for _ in range(nu):
             if k == 0:
@@ -111,7 +114,7 @@ def make_interp_spline(
     x, y, axis = data(x, y, axis)
     ends = [None, None] if bc_type in (None, "not-a-knot", (None, None)) else conditions_of(bc_type)
     if "periodic" in ends:
-        raise TypeError("make_interp_spline: over Tensors there are no periodic splines; CubicSpline has them")
+        raise TypeError("make_interp_spline: bc_type='periodic' is not supported for Tensors; use CubicSpline")
     ends = [None if end == "not-a-knot" else end for end in ends]
     if t is None:
         t = default_knots(x, k) if ends == [None, None] else _clamped_knots(x, k)
@@ -133,7 +136,9 @@ def make_interp_spline(
 
 def _clamped_knots(x: Any, k: int) -> Any:
     if k != 3:
-        raise TypeError("make_interp_spline: over Tensors conditions at the ends need k=3, or give the knots t")
+        raise TypeError(
+            f"make_interp_spline: bc_type with k={k} is not supported for Tensors; use k=3, or give the knots t"
+        )
     return ops.cat([ops.expand(x[:1], (k,)), x, ops.expand(x[-1:], (k,))], 0)
 
 
