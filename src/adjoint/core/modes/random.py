@@ -147,11 +147,9 @@ _generators: weakref.WeakSet[Generator] = weakref.WeakSet()
 
 @renewed_in_child
 def _renew_generators() -> None:
-    """Another thread may have been drawing, with a lock of NumPy's, which belongs to the bit generator."""
+    """Free the locks of NumPy's bit generators: another thread of the parent may have been drawing."""
     for generator in list(_generators):
-        fresh = np.random.PCG64(0)
-        fresh.state = generator._numpy.bit_generator.state  # type: ignore[assignment]
-        generator._numpy = np.random.Generator(fresh)
+        generator._numpy.bit_generator.lock._at_fork_reinit()  # type: ignore[attr-defined]
 
 
 def _restore(device: device, state: Any) -> Generator:
