@@ -17,10 +17,10 @@ from .report import quantity
 HEAD = """\
 # Benchmarks
 
-Written by `python -m benchmarks --document docs/benchmarks.md`; `benchmarks/README.md` says how times are taken. A
-number in a column of a library is how many times faster adjoint is; in the column NumPy how many times adjoint's time
-is that of forward and backward pass written by hand, with formulas and without a library. Ratios are medians of those
-within each round; times are adjoint's, forward and backward, unless the workload says otherwise.
+`python -m benchmarks --document docs/benchmarks.md` writes this page; `benchmarks/README.md` describes the measurement.
+The column of a library has its time divided by adjoint's time. The column NumPy has adjoint's time divided by the time
+of a forward and backward pass written by hand in NumPy. A ratio is the median of the ratios within each round. Times
+are adjoint's, forward and backward, unless the workload says otherwise.
 """
 #: The section of the page that benchmarks.training writes.
 TRAINING = "## Training"

@@ -28,10 +28,10 @@ from support import function_calls  # noqa: E402
 HEAD = """\
 # Functions
 
-Names are torch's: `add` is `adjoint.add` (most are methods of `Tensor` too), `linalg.inv` is `adjoint.linalg.inv`. This
-page is written by `scripts/generate_function_table.py` from measurements: every function is called with arrays of each
-data type, its derivatives are compared with central differences, its batch form with a loop, its form in place and
-`out=` with its own values. {count} functions.
+Names are torch's: `add` is `adjoint.add` (most are methods of `Tensor`, too), `linalg.inv` is `adjoint.linalg.inv`.
+`scripts/generate_function_table.py` writes this page from measurements. It calls every function with arrays of each
+data type, and compares derivatives with central differences, the batch form with a loop, and the form in place and
+`out=` with the function's values. {count} functions.
 
 | column | meaning |
 |---|---|

@@ -383,10 +383,10 @@ def fixed(module):
 HEAD = """\
 # Libraries written for torch
 
-Libraries that say `import torch`, unchanged, with adjoint under that name (`python -m adjoint.as_torch`, or
-`adjoint.as_torch.install()`). For each, `scripts/try_torch_libraries.py` runs a program of typical calls on adjoint and
-on PyTorch {torch} and compares the numbers that it prints, and the library's own tests where its source package has
-them. It writes this page.
+These libraries import torch. They run unchanged with adjoint under that name (`python -m adjoint.as_torch`, or
+`adjoint.as_torch.install()`). `scripts/try_torch_libraries.py` writes this page. For each library it runs a program of
+typical calls on adjoint and on PyTorch {torch}, and compares the printed numbers. If the library's source package has
+tests, it runs them, too.
 
 | library | program | tests: passed on adjoint | passed on PyTorch |
 |---|---|---|---|

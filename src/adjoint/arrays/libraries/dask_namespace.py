@@ -210,8 +210,8 @@ def aligned(array: Any, axes: set[int], chunks: list[tuple[int, ...]]) -> Any:
             new_chunks[i] = chunks[i]
         else:
             raise NotImplementedError(
-                f"dask arrays of shapes that differ beside the axis worked along ({n} and {sum(chunks[i])} in axis "
-                f"{i}) cannot be divided into chunks alike: cut the longer one first"
+                f"dask arrays whose lengths differ in another axis than that of the operation ({n} and "
+                f"{sum(chunks[i])} in axis {i}) cannot have equal chunks: cut the longer one first"
             )
     return array.rechunk(new_chunks) if new_chunks else array
 
@@ -243,7 +243,7 @@ def picked(array: Any, index: Any) -> Any:
         elif isinstance(item, numpy.ndarray):
             items += item.nonzero()
         else:
-            raise NotImplementedError(UNKNOWN_SHAPE.format(what="the elements where a mask is true"))
+            raise NotImplementedError(UNKNOWN_SHAPE.format(what="elements where the mask is true"))
     axes = [axis for axis, item in enumerate(items) if hasattr(item, "shape")]
     if not axes or (len(axes) == 1 and items[axes[0]].ndim == 1):
         return array[tuple(items)]
@@ -260,12 +260,12 @@ def picked(array: Any, index: Any) -> Any:
 
 
 LAZY_PLACES = (
-    "dask arrays are indexed by one lazy vector of places, or by any arrays of places that are computed: say compute() "
-    "on the tensors of places first"
+    "an index of dask arrays is one lazy vector, or several arrays that are computed: call compute() on the index "
+    "tensors first"
 )
 UNKNOWN_SHAPE = (
-    "{what} are as many as their values say, so that on dask arrays the result has no shape before it is computed: "
-    "say tensor.compute() first, or keep the shape, as where(mask, x, 0) does"
+    "the number of {what} depends on the values, so on dask arrays the result has no shape before it is computed: call "
+    "tensor.compute() first, or keep the shape, as where(mask, x, 0) does"
 )
 
 
@@ -352,7 +352,7 @@ class Namespace:
     @staticmethod
     def nonzero(array: Any) -> Any:
         """Raises NotImplementedError: how many there are is not known."""
-        raise NotImplementedError(UNKNOWN_SHAPE.format(what="the places of elements that are not zero"))
+        raise NotImplementedError(UNKNOWN_SHAPE.format(what="nonzero elements"))
 
     @staticmethod
     def pairs(array: Any) -> Any:
