@@ -109,7 +109,7 @@ class ExactValues:
         identity = " ".join([name, *[identity_of(function) if function else "-" for function in functions]])
         key = hashlib.sha256(identity.encode() + b"".join(values.tobytes() for values in arguments)).hexdigest()[:24]
         self.file: Path | None = CACHE / f"{key}.npz" if keep else None
-        self.results = self._stored() or self._computed(seconds)
+        self.results = self._stored() or self._compute(seconds)
         self._store()
 
     def __len__(self) -> int:
@@ -124,7 +124,7 @@ class ExactValues:
         with np.load(self.file) as stored:
             return [Exact(*stored[f"r{k}"]) if f else None for k, f in enumerate(self.functions)]
 
-    def _computed(self, seconds: float) -> list[Exact | None]:
+    def _compute(self, seconds: float) -> list[Exact | None]:
         rows: list[list[tuple[float, float]]] = [[] for _ in self.functions]
         start = time.perf_counter()
         for k in range(len(self.arguments[0])):

@@ -36,21 +36,20 @@ IRREGULAR = {
 NO_PARTICIPLES = {"bleed", "embed", "exceed", "feed", "heed", "need", "proceed", "seed", "speed", "succeed"}
 #: Participles that still are names of functions. Remove a word with its last function.
 OLDER_FUNCTIONS = {
-    "accumulated", "added", "aligned", "allowed", "arrived", "assigned", "awaited", "batched", "bent", "bound",
-    "cached", "checked", "checkpointed", "cloned", "coalesced", "collapsed", "compared", "compiled", "composed",
-    "computed", "conjugated", "contracted", "correlated", "counted", "cut", "decorated", "deprecated", "derived",
-    "described", "differentiated", "doubled", "elapsed", "entangled", "escaped", "evaluated", "expanded",
-    "expected", "explained", "exposed", "factorized", "filled", "filtered", "finished", "fixed", "freed", "gated",
-    "imported", "indexed", "integrated", "intercepted", "inverted", "joined", "judged", "listed", "mapped",
-    "measured", "memoized", "mirrored", "mixed", "needed", "noted", "numbered", "observed", "ordered",
-    "orthogonalized", "overwritten", "packed", "padded", "parsed", "permuted", "picked", "placed", "played",
-    "predicted", "profiled", "promoted", "pulled", "pushed", "ragged", "received", "recorded", "reduced",
-    "released", "renamed", "reparametrized", "repeated", "replaced", "replayed", "restrided", "returned",
+    "accumulated", "added", "aligned", "assigned", "awaited", "batched", "bent", "bound", "cached", "checked",
+    "checkpointed", "cloned", "coalesced", "collapsed", "compared", "compiled", "composed", "computed",
+    "conjugated", "contracted", "correlated", "counted", "cut", "decorated", "deprecated", "derived", "described",
+    "differentiated", "doubled", "elapsed", "entangled", "escaped", "evaluated", "expanded", "expected",
+    "explained", "factorized", "filled", "filtered", "finished", "fixed", "freed", "gated", "imported", "indexed",
+    "intercepted", "joined", "judged", "listed", "mapped", "measured", "memoized", "mirrored", "mixed", "needed",
+    "noted", "numbered", "observed", "ordered", "orthogonalized", "overwritten", "packed", "parsed", "permuted",
+    "picked", "placed", "played", "predicted", "profiled", "promoted", "pulled", "pushed", "ragged", "received",
+    "recorded", "reduced", "released", "renamed", "reparametrized", "repeated", "replaced", "replayed", "restrided",
     "reversed", "rewritten", "sampled", "saved", "scaled", "scheduled", "searchsorted", "selected", "shifted",
     "solved", "standardized", "stepped", "stored", "strided", "stripped", "summed", "taped", "timed", "transformed",
     "transposed", "tripled", "turned", "unchanged", "unchecked", "undefined", "underived", "unexpected", "unfolded",
-    "unmodified", "unpacked", "unrolled", "unsaved", "unscaled", "unseen", "unsupported", "untyped", "unused",
-    "valued", "viewed", "watched", "weighted", "widened", "wrapped",
+    "unmodified", "unpacked", "unrolled", "unscaled", "unseen", "unsupported", "untyped", "unused", "valued",
+    "watched", "widened", "wrapped",
 }  # fmt: skip
 #: Names that stay, by file, with their reasons.
 EXCEPTIONS = {

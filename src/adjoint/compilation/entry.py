@@ -378,7 +378,7 @@ class Entry:
                 if why is not None:
                     self.recording.stop(f"returned {why}")
                 else:
-                    self.returned.append(self._returned(tensor, member, numbers, bases))
+                    self.returned.append(self._result_maker(tensor, member, numbers, bases))
             elif isinstance(member, (*CONSTANTS, Size, DType, numpy.dtype, type)):
                 self.returned.append((CONSTANT, member))
             else:
@@ -409,7 +409,9 @@ class Entry:
             return "several views of a result of vmap"
         return None
 
-    def _returned(self, tensor: TensorBase, member: Any, numbers: dict[int, int], bases: set[int]) -> tuple[str, Any]:
+    def _result_maker(
+        self, tensor: TensorBase, member: Any, numbers: dict[int, int], bases: set[int]
+    ) -> tuple[str, Any]:
         """How a replay makes a result that is a Tensor in the function."""
         view = tensor._view
         if isinstance(member, (Array, RecordedArray)):
@@ -494,7 +496,7 @@ class Entry:
         self.draws = any(getattr(instruction, "draws", False) for instruction in instructions)
         if self.has_history:
             halves = self._halves(lowering, externals, values, cotangents, gradients)
-            values, copies = self._unsaved(values, halves, lowering.memory)
+            values, copies = self._copy_results(values, halves, lowering.memory)
             instructions = halves.forward + copies
             pack = Pack(Pack.packable(halves.saved, instructions, values))
             pairs = pack.pairs(halves.saved, halves.entries)
@@ -589,7 +591,7 @@ class Entry:
         unsteady = {view.buffer.number for e, view in pairs if e.position is not None and e.position in self.of_arrays}
         return Budgets(shares, lowering.regions, {view.buffer.number for view in values}, unsteady)
 
-    def _unsaved(self, values: list[View], halves: Halves, memory: Memory) -> tuple[list[View], list[Any]]:
+    def _copy_results(self, values: list[View], halves: Halves, memory: Memory) -> tuple[list[View], list[Any]]:
         """The results, and instructions that copy results that the first part saves but no eager node does."""
         saved = {view.buffer.number for view in halves.saved}
         shared: dict[int, list[int]] = {}

@@ -38,18 +38,18 @@ class Explanation:
         self.guards = guards_of(entry)
         lines = [f"{name}: {len(self.guards)} guards, {program_size(entry.program)}"]
         times = entry.timed(leaves, _REPEATS)
-        lines += self._listed("program", entry.program, times)
+        lines += self._list_steps("program", entry.program, times)
         self.drawing = drawing_of(entry.program, times)
         if entry.has_history:
             backward = entry.pulls.whole.program
             title = "backward"
             if entry.saved_bytes is not None:
                 title += ": saves {} of {} bytes, the others are computed again".format(*entry.saved_bytes)
-            lines += self._listed(title, backward, [None] * len(backward.order))
+            lines += self._list_steps(title, backward, [None] * len(backward.order))
         lines += ["guards:", *[f"    {guard}" for guard in self.guards]]
         self.text = "\n".join(lines)
 
-    def _listed(self, title: str, program: Any, times: list[float | None]) -> list[str]:
+    def _list_steps(self, title: str, program: Any, times: list[float | None]) -> list[str]:
         lines = [f"{title}:"]
         for k, (part, seconds) in enumerate(zip(program.order, times, strict=True)):
             self.regions.append(line_of(part))

@@ -147,9 +147,9 @@ class _Taken:
             if not statements:
                 continue
             later = [statement for others in rest[k + 1 :] for statement in others]
-            takes = sorted(self._exposed(statements, set()))
+            takes = sorted(self._variables_read(statements, set()))
             stored = self._stored(statements)
-            gives = sorted(stored & self._exposed(later, set()))
+            gives = sorted(stored & self._variables_read(later, set()))
             if not set(takes) <= bound_names or not set(gives) <= bound_names | self._surely_stored(statements):
                 return None  # a variable may have no value
             function = self._function(takes, statements, gives if later else None)
@@ -212,15 +212,15 @@ class _Taken:
             names |= {name for target in targets for name in _bound_by(target)}
         return names & self.variables
 
-    def _exposed(self, statements: Iterable[ast.stmt], bound_names: set[str]) -> set[str]:
+    def _variables_read(self, statements: Iterable[ast.stmt], bound_names: set[str]) -> set[str]:
         """The variables that statements read before they set them."""
         bound_names = set(bound_names)
         names: set[str] = set()
         for statement in statements:
             if isinstance(statement, ast.For):
                 names |= self._read([statement.iter]) - bound_names
-                names |= self._exposed(statement.body, bound_names | set(_bound_by(statement.target)))
-                names |= self._exposed(statement.orelse, bound_names)
+                names |= self._variables_read(statement.body, bound_names | set(_bound_by(statement.target)))
+                names |= self._variables_read(statement.orelse, bound_names)
             else:
                 names |= self._read([statement]) - bound_names
             bound_names |= self._surely_stored([statement])

@@ -153,11 +153,11 @@ class GradientReducer:
         self._collected = self._shared = self._completed = 0
         self._paused = False
         self._handles: list[RemovableHandle] = [
-            parameter.register_post_accumulate_grad_hook(partial(self._arrived, number))
+            parameter.register_post_accumulate_grad_hook(partial(self._arrive, number))
             for number, parameter in enumerate(self.parameters)
         ]
 
-    def _arrived(self, number: int, parameter: Tensor) -> None:
+    def _arrive(self, number: int, parameter: Tensor) -> None:
         """A gradient has been accumulated: begin what exchanges can begin, and let those under way go on."""
         if self._paused:
             return

@@ -58,11 +58,11 @@ class _GradMode(ModeBlock):
     def _decorate_generator(self, function: F) -> F:
         @functools.wraps(function)
         def generator(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
-            return (yield from self._stepped(function(*args, **kwargs)))
+            return (yield from self._step(function(*args, **kwargs)))
 
         return generator  # type: ignore[return-value]
 
-    def _stepped(self, body: Any) -> Generator[Any, Any, Any]:
+    def _step(self, body: Any) -> Generator[Any, Any, Any]:
         """Run a generator or coroutine; the mode holds while its body runs, not while its consumer or others do."""
         step, value = body.send, None
         try:
@@ -92,7 +92,7 @@ class _Steps:
         self._body = body
 
     def __await__(self) -> Generator[Any, Any, Any]:
-        return self._mode._stepped(self._body)
+        return self._mode._step(self._body)
 
 
 class _FixedMode(_GradMode):

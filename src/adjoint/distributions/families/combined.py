@@ -270,31 +270,31 @@ class MixtureSameFamily(Distribution):
         weights = self._mixture_distribution.probs
         return weights.reshape(*weights.shape, *[1] * len(self._event_shape))
 
-    def _weighted(self, values: Any) -> Any:
+    def _weighted_sum(self, values: Any) -> Any:
         return (self._weights() * values).sum(-1 - len(self._event_shape))
 
-    mean = property(lambda self: self._weighted(self._component_distribution.mean))
+    mean = property(lambda self: self._weighted_sum(self._component_distribution.mean))
 
     @property
     def variance(self) -> Any:
         """The mean of the variances plus the variance of the means."""
         components = self._component_distribution
-        means = components.mean - self._padded(self.mean)
-        return self._weighted(components.variance) + self._weighted(means**2)
+        means = components.mean - self._pad(self.mean)
+        return self._weighted_sum(components.variance) + self._weighted_sum(means**2)
 
-    def _padded(self, value: Any) -> Any:
+    def _pad(self, value: Any) -> Any:
         return value.unsqueeze(-1 - len(self._event_shape))
 
     def cdf(self, x: Any) -> Any:
         """The weighted sum of the distribution functions."""
-        values = self._component_distribution.cdf(self._padded(x))
+        values = self._component_distribution.cdf(self._pad(x))
         return (values * self._mixture_distribution.probs).sum(-1)
 
     def log_prob(self, x: Any) -> Any:
         """The logarithm of the weighted sum of the densities or probabilities."""
         if self._validate_args:
             self._validate_sample(x)
-        logs = self._component_distribution.log_prob(self._padded(x))
+        logs = self._component_distribution.log_prob(self._pad(x))
         return adjoint.logsumexp(logs + adjoint.log_softmax(self._mixture_distribution.logits, dim=-1), dim=-1)
 
     def sample(self, sample_shape: Any = ()) -> Any:

@@ -194,7 +194,7 @@ class NumpyArray(MemoryAccess):
     def __getitem__(self, index: Any) -> Any:
         index = _plain_index(index)
         if not is_simple(index):
-            return self._picked(index)
+            return self._pick(index)
         tensor, memory = self._tensor[index], memory_of(self._tensor)
         if tensor._view is None:  # type: ignore[attr-defined]
             return self._wrap(tensor if memory is None else make_writable(tensor))
@@ -209,7 +209,7 @@ class NumpyArray(MemoryAccess):
         # a number, which is no view in NumPy
         return self._wrap(tensor if memory is None else ops.clone(tensor))
 
-    def _picked(self, index: Any) -> Any:
+    def _pick(self, index: Any) -> Any:
         result = self._wrap(pick(self._tensor, index))
         if isinstance(result, ArrayHolder) and memory_of(self._tensor) is not None:
             make_writable(result._tensor)

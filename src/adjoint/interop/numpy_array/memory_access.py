@@ -45,9 +45,9 @@ class MemoryAccess(ArrayHolder):
         kind = self.dtype if dtype is None else numpy.dtype(dtype)  # type: ignore[attr-defined]
         if kind == self.dtype:  # type: ignore[attr-defined]
             return self[...]  # type: ignore[index]
-        return self._viewed(kind)
+        return self._view_as(kind)
 
-    def _viewed(self, kind: numpy.dtype[Any]) -> Any:
+    def _view_as(self, kind: numpy.dtype[Any]) -> Any:
         tensor = self._tensor
         array = tensor._array
         pair = (array.dtype.char, kind.char)
@@ -91,15 +91,15 @@ class MemoryAccess(ArrayHolder):
     def byteswap(self, inplace: bool = False) -> Any:
         """The elements, their bytes in the other order. Raises LostDerivativeError if a derivative would be lost."""
         swapped = numpy.asarray(self._plain("byteswap()")).byteswap()
-        return self._overwritten(swapped) if inplace else swapped
+        return self._overwrite(swapped) if inplace else swapped
 
     def setfield(self, val: Any, dtype: Any, offset: int = 0) -> None:
         """Assign to a part of each element's bytes. Raises LostDerivativeError if a derivative would be lost."""
         array = numpy.array(self._plain("setfield()"))
         array.setfield(val, dtype, offset)
-        self._overwritten(array)
+        self._overwrite(array)
 
-    def _overwritten(self, array: Any) -> Any:
+    def _overwrite(self, array: Any) -> Any:
         self[...] = array  # type: ignore[index]
         return self
 

@@ -157,7 +157,7 @@ class SparseMatrix:
 
     # arithmetic -------------------------------------------------------------------------------------------------------
 
-    def _scaled(self, factor: Any, by: Callable[[Tensor, Any], Tensor]) -> SparseMatrix:
+    def _scale(self, factor: Any, by: Callable[[Tensor, Any], Tensor]) -> SparseMatrix:
         if not is_scalar(factor):
             raise TypeError(NO_NUMBER.format(kind=type(factor).__name__))
         has_array = any_held([factor])
@@ -166,12 +166,12 @@ class SparseMatrix:
         return result
 
     def __mul__(self, factor: Any) -> SparseMatrix:
-        return self._scaled(factor, lambda entries, number: entries * number)
+        return self._scale(factor, lambda entries, number: entries * number)
 
     __rmul__ = __mul__
 
     def __truediv__(self, divisor: Any) -> SparseMatrix:
-        return self._scaled(divisor, lambda entries, number: entries / number)
+        return self._scale(divisor, lambda entries, number: entries / number)
 
     def __neg__(self) -> SparseMatrix:
         return self * -1.0

@@ -164,7 +164,7 @@ class RNNBase(Module):
 
     def forward(self, input: Any, hx: Any = None) -> Any:
         if isinstance(input, PackedSequence):
-            return self._packed(input, hx)
+            return self._run_packed(input, hx)
         if input.ndim not in (2, 3):
             name = self.mode if self.mode in ("LSTM", "GRU") else "RNN"
             what = "" if name == "LSTM" else " tensor"
@@ -194,7 +194,7 @@ class RNNBase(Module):
             return function(input, batch_sizes, hx, self._flat_weights, *options)
         return function(input, hx, self._flat_weights, *options, self.batch_first)
 
-    def _packed(self, input: PackedSequence, hx: Any) -> Any:
+    def _run_packed(self, input: PackedSequence, hx: Any) -> Any:
         """The output and final states for sequences of different lengths."""
         data, sizes, order, back = input
         batch = int(sizes[0])

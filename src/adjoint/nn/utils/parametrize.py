@@ -66,7 +66,7 @@ class ParametrizationList(ModuleList):
         super().__init__(modules)
         self.unsafe = unsafe
         shape, dtype = original.shape, original.dtype
-        new = self._checked_parts(self._inverted(original, strict=False))
+        new = self._checked_parts(self._invert(original, strict=False))
         self.is_tensor = isinstance(new, Tensor)
         self.ntensors = 1 if self.is_tensor else len(new)
         if self.is_tensor:
@@ -124,7 +124,7 @@ class ParametrizationList(ModuleList):
         names = ["original"] if self.is_tensor else [f"original{k}" for k in range(self.ntensors)]
         return [getattr(self, name) for name in names]
 
-    def _inverted(self, value: Any, strict: bool) -> Any:
+    def _invert(self, value: Any, strict: bool) -> Any:
         """The value after the right_inverse of all functions; strict: a missing right_inverse is an error."""
         with no_grad():
             for module in reversed(list(self)):
@@ -148,7 +148,7 @@ class ParametrizationList(ModuleList):
         >>> bool((model.weight - 1).abs().max() < 1e-6)
         True
         """
-        originals, new = self._originals(), self._inverted(value, strict=True)
+        originals, new = self._originals(), self._invert(value, strict=True)
         parts = [self._checked_part(new)] if self.is_tensor else self._checked_sequence(new)
         for original, part in zip(originals, parts, strict=True):
             original.data = part.detach()

@@ -50,7 +50,7 @@ class PackedSequence(_Fields):
         unsorted_indices: Tensor | None = None,
     ) -> PackedSequence:
         if batch_sizes is None:
-            raise ValueError("PackedSequence: batch_sizes is None, and says how many sequences have each step")
+            raise ValueError("PackedSequence: batch_sizes is None: give the number of sequences at each step")
         if unsorted_indices is None and sorted_indices is not None:
             unsorted_indices = invert_permutation(sorted_indices)
         return super().__new__(cls, data, batch_sizes, sorted_indices, unsorted_indices)

@@ -69,7 +69,7 @@ class profile:
     def __str__(self) -> str:
         return str(self._profile) if self._profile.finished else "<unfinished profile.profiler_legacy.profile>"
 
-    def _finished(self) -> single.profile:
+    def _finished_profile(self) -> single.profile:
         if not self._profile.finished:
             raise RuntimeError("Profiler didn't finish running")
         return self._profile
@@ -77,14 +77,14 @@ class profile:
     @property
     def function_events(self) -> EventList:
         """The events."""
-        return self._finished().function_events
+        return self._finished_profile().function_events
 
     def table(self, *args: Any, **kwargs: Any) -> str:
         """The events as a table: a string with one line for each event.
 
         The arguments are those of `EventList.table`. Raises RuntimeError before the block has ended.
         """
-        return self._finished().table(*args, **kwargs)
+        return self._finished_profile().table(*args, **kwargs)
 
     def export_chrome_trace(self, path: str | Path) -> None:
         """Write the events as a JSON file for chrome://tracing or Perfetto.
@@ -92,7 +92,7 @@ class profile:
         path: the name of the file; with the ending .gz it is compressed. Raises RuntimeError before the block has
         ended.
         """
-        self._finished().export_chrome_trace(path)
+        self._finished_profile().export_chrome_trace(path)
 
     def export_stacks(self, path: str | Path, metric: str = "self_cpu_time_total") -> None:
         """Write stacks for a flame graph: a line for each event, its frames from the outermost on and microseconds.
@@ -100,7 +100,7 @@ class profile:
         metric: the time that is written, one of `EventList.supported_export_stacks_metrics`. Raises AssertionError
         without with_stack, ValueError for another metric, and RuntimeError before the block has ended.
         """
-        self._finished().export_stacks(path, metric)
+        self._finished_profile().export_stacks(path, metric)
 
     def key_averages(self, group_by_input_shape: bool = False, group_by_stack_n: int = 0) -> EventList:
         """Sums over all calls of the same name, as a list with one entry for each name.
@@ -109,16 +109,16 @@ class profile:
         separate entry for each call site, identified by this number of innermost lines; needs with_stack. Raises
         RuntimeError before the block has ended.
         """
-        return self._finished().key_averages(group_by_input_shape, group_by_stack_n)
+        return self._finished_profile().key_averages(group_by_input_shape, group_by_stack_n)
 
     def total_average(self) -> FunctionEventAvg:
         """Sums over all events, as one entry under the key Total.
 
         Raises RuntimeError before the block has ended.
         """
-        return self._finished().total_average()
+        return self._finished_profile().total_average()
 
     @property
     def self_cpu_time_total(self) -> float:
         """Microseconds spent in all events."""
-        return self._finished().self_cpu_time_total
+        return self._finished_profile().self_cpu_time_total

@@ -330,21 +330,21 @@ class Namespace:
 
     def zeros_like(self, array: Any, dtype: Any = None) -> Any:
         """Zeros of the shape and, unless another is given, the data type of an array, batched as that is."""
-        return self._filled(numpy.zeros_like, array, dtype)
+        return self._fill(numpy.zeros_like, array, dtype)
 
     def ones_like(self, array: Any, dtype: Any = None) -> Any:
         """Ones, as zeros_like()."""
-        return self._filled(numpy.ones_like, array, dtype)
+        return self._fill(numpy.ones_like, array, dtype)
 
     def empty_like(self, array: Any, dtype: Any = None) -> Any:
         """Memory of no particular content, as zeros_like()."""
-        return self._filled(numpy.empty_like, array, dtype)
+        return self._fill(numpy.empty_like, array, dtype)
 
     def full_like(self, array: Any, fill_value: Any, dtype: Any = None) -> Any:
         """A number repeated, as zeros_like()."""
-        return self._filled(functools.partial(numpy.full_like, fill_value=fill_value), array, dtype)
+        return self._fill(functools.partial(numpy.full_like, fill_value=fill_value), array, dtype)
 
-    def _filled(self, make: Callable[..., Any], array: Any, dtype: Any) -> Any:
+    def _fill(self, make: Callable[..., Any], array: Any, dtype: Any) -> Any:
         return of_underlying(array, lambda plain: make(plain, dtype=dtype))
 
     def sum(self, array: Any, axis: Any = None, keepdims: bool = False, dtype: Any = None) -> Any:

@@ -195,7 +195,7 @@ class BatchedKernel:
         for i in range(len(values), len(self.names)):
             value = kwargs.get(self.names[i], self.defaults[i]) if kwargs else self.defaults[i]
             if value is _ABSENT:
-                raise TypeError(f"{self.name}() misses the argument {self.names[i]!r}")
+                raise TypeError(f"{self.name}() is missing the argument {self.names[i]!r}")
             values.append(value)
         return values
 

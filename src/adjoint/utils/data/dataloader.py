@@ -289,7 +289,7 @@ class DataLoader(Generic[T]):
                 send(worker)
         while due < n_sent:
             while due not in arrived:
-                number, result = self._received(results, workers)
+                number, result = self._receive(results, workers)
                 arrived[number] = result
             result, worker = arrived.pop(due), of_task.pop(due)
             due += 1
@@ -302,7 +302,7 @@ class DataLoader(Generic[T]):
                 raise _with_text(result, worker)
             yield result
 
-    def _received(self, results: Any, workers: list[Any]) -> Any:
+    def _receive(self, results: Any, workers: list[Any]) -> Any:
         """The next result. Raises RuntimeError if a worker has died, or none comes within the timeout."""
         import queue
 

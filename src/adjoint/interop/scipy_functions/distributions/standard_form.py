@@ -76,7 +76,7 @@ class StandardForm:
         """The distribution function of the standard form."""
         if self.row.cdf is None and self.row.sf is not None:
             return lambda *values: 1 - self.row.sf(*values)  # type: ignore[misc]
-        return self._function("_cdf", "cdf") or (lambda *values: self._integrated("_cdf", 1, *values))
+        return self._function("_cdf", "cdf") or (lambda *values: self._integrate("_cdf", 1, *values))
 
     @property
     def sf(self) -> Formula:
@@ -86,14 +86,14 @@ class StandardForm:
         return self._function("_sf", "sf") or (
             (lambda *values: 1 - self.cdf(*values))
             if self._runs_code()
-            else (lambda *values: self._integrated("_sf", -1, *values))
+            else (lambda *values: self._integrate("_sf", -1, *values))
         )
 
-    def _integrated(self, method: str, sign: int, z: Tensor, *shapes: Tensor) -> Tensor:
+    def _integrate(self, method: str, sign: int, z: Tensor, *shapes: Tensor) -> Tensor:
         """SciPy's values of a distribution function, with the derivatives of an integral or sum of the density."""
         value = scipy_code.values(self.of_scipy, method, z, *shapes)
         if self.discrete:
-            return valued(sign * self._summed(z, *shapes), value)
+            return valued(sign * self._add_up(z, *shapes), value)
         if not any(is_tracked(shape) for shape in shapes):
             return antiderivative(ops.expand(z, numpy.shape(value)), value, lambda z: sign * self.density(z, *shapes))
         return valued(sign * self._by_quadrature(z, *shapes), value)
@@ -129,7 +129,7 @@ class StandardForm:
                 f"SciPy's value is {value[wrong][0]:.6g}; there is no derivative by the shape parameters here"
             )
 
-    def _summed(self, k: Tensor, *shapes: Tensor) -> Tensor:
+    def _add_up(self, k: Tensor, *shapes: Tensor) -> Tensor:
         """The sum of the probabilities of all counts up to k."""
         low, _ = self._support(*shapes)
         if numpy.any(numpy.isinf(low)):

@@ -111,7 +111,7 @@ class Univariate(StandardForm):
         arrays, at = [plain(shape) for shape in shapes], plain(z)
         low, high = self._support(*shapes)
         with numpy.errstate(all="ignore"):
-            allowed = self._allowed(arrays, scale) & ~numpy.isnan(at)
+            allowed = self._allowed_mask(arrays, scale) & ~numpy.isnan(at)
         edge = ((at == low) | (at == high)) & numpy.isfinite(at) & (not self.discrete)
         outside = ~numpy.isfinite(at) | (at > high)
         conditions = [~allowed, at < low, at == -numpy.inf, outside, edge]
@@ -129,7 +129,7 @@ class Univariate(StandardForm):
         branches = [lambda value, *_: value, finite]
         return piecewise([~numpy.isfinite(value)], branches, constants(value, z), z, *shapes)
 
-    def _allowed(self, shapes: Any, scale: Tensor) -> Any:
+    def _allowed_mask(self, shapes: Any, scale: Tensor) -> Any:
         """A mask of allowed parameters."""
         return numpy.asarray(self.of_scipy._argcheck(*shapes), bool) & (plain(scale) > 0)
 
@@ -211,7 +211,7 @@ class Univariate(StandardForm):
         first = numpy.subtract(first, 1) if self.discrete and method == "_ppf" else first
         last = numpy.subtract(last, 1) if self.discrete and method == "_isf" else last
         with numpy.errstate(all="ignore"):
-            allowed = self._allowed([plain(s) for s in shapes], scale)
+            allowed = self._allowed_mask([plain(s) for s in shapes], scale)
         ends = [constants(end, q) for end in (first, last)]
         formula = self._steps(method) if self.discrete else self._inverse(method)
         n = len(shapes)
@@ -280,7 +280,7 @@ class Univariate(StandardForm):
         """SciPy's value, with the derivatives of the formula in the table, or of integrals or sums of the density."""
         arrays = [plain(shape) for shape in shapes]
         with numpy.errstate(all="ignore"):
-            allowed = self._allowed(arrays, scale)
+            allowed = self._allowed_mask(arrays, scale)
         shape = shape_of((scale, *shapes))
         value = numpy.asarray(getattr(self.of_scipy, which)(*arrays), float)
         shapes_of_batch = [ops.expand(s, shape) for s in shapes]
