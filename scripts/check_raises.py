@@ -51,7 +51,9 @@ def statements(tree: ast.Module, path: str) -> Iterator[tuple[str, ast.Raise]]:
                 yield from walk(child, f"{scope}.{child.name}" if scope else child.name)
                 continue
             if isinstance(child, ast.Raise) and child.exc is not None:
-                key = f"{path} {scope}: {ast.unparse(child.exc)[:90]}"
+                # versions of Python differ in the quotation marks around texts
+                text = ast.unparse(child.exc).replace('"', "'")
+                key = f"{path} {scope}: {text[:90]}"
                 numbers[key] += 1
                 yield (key if numbers[key] == 1 else f"{key} #{numbers[key]}"), child
             yield from walk(child, scope)

@@ -28,6 +28,10 @@ def is_statement(part: str) -> bool:
     return isinstance(ast.parse(part).body[0], (ast.Delete, ast.AugAssign))
 
 
+#: NumPy 2.5 warns of it.
+SHAPE_IS_SET = "ignore:Setting the shape:DeprecationWarning"
+
+
 def function_of(line: str) -> tuple[Callable[..., Any], list[str]]:
     """A line of code as a function of the values that it names, and their names."""
     *statements, last = line.split("; ")
@@ -42,6 +46,7 @@ def function_of(line: str) -> tuple[Callable[..., Any], list[str]]:
 @pytest.mark.parametrize(("name", "line"), NAMED_LINES)
 @pytest.mark.filterwarnings("ignore:Casting complex:numpy.exceptions.ComplexWarning")
 @pytest.mark.filterwarnings("ignore:overflow|invalid value|divide by zero:RuntimeWarning")
+@pytest.mark.filterwarnings(SHAPE_IS_SET)
 def test_lines_about_an_attribute(name: str, line: str) -> None:
     function, names = function_of(line)
     options = {"step": 1e-2, "tolerance": 1e-2} if "float32" in line or "f4" in line else {}
@@ -62,12 +67,14 @@ def check_writes_to_a_copy(name: str) -> None:
 @pytest.mark.parametrize("name", WRITTEN)
 @pytest.mark.filterwarnings("ignore:Casting complex:numpy.exceptions.ComplexWarning")
 @pytest.mark.filterwarnings("ignore:overflow|invalid value|divide by zero:RuntimeWarning")
+@pytest.mark.filterwarnings(SHAPE_IS_SET)
 def test_lines_that_write_to_a_copy(name: str) -> None:
     check_writes_to_a_copy(name)
 
 
 @pytest.mark.filterwarnings("ignore:Casting complex:numpy.exceptions.ComplexWarning")
 @pytest.mark.filterwarnings("ignore:overflow|invalid value|divide by zero:RuntimeWarning")
+@pytest.mark.filterwarnings(SHAPE_IS_SET)
 def test_lines_that_write_to_a_copy_in_a_patched_block() -> None:
     # one block for all lines, since the beginning of a block visits all modules
     with adjoint.scipy.patched():

@@ -44,6 +44,7 @@ if np.lib.NumpyVersion(np.__version__) < "2.3.0":
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.filterwarnings("ignore:Casting complex:numpy.exceptions.ComplexWarning")
 @pytest.mark.filterwarnings("ignore:string or file could not be read:DeprecationWarning")
+@pytest.mark.filterwarnings("ignore:numpy.fix is deprecated:DeprecationWarning")
 def test_values_and_dtypes_are_numpys(name: str) -> None:
     checked = 0
     for i, kind in product(range(len(ALL[name])), ("float64", "float32", "complex128", "int64")):
@@ -55,6 +56,7 @@ def test_values_and_dtypes_are_numpys(name: str) -> None:
 @pytest.mark.parametrize("name", [name for name in ALL if name not in CONSTANT])
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.filterwarnings("ignore:Casting complex:numpy.exceptions.ComplexWarning")
+@pytest.mark.filterwarnings("ignore:numpy.fix is deprecated:DeprecationWarning")
 def test_gradients_are_right(name: str) -> None:
     checked = 0
     for i, kind in product(range(len(ALL[name])), ("float64", "complex128")):

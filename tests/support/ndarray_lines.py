@@ -324,6 +324,9 @@ BYTES: dict[str, str] = {
 ABSENT: dict[str, str] = {
     "__array_interface__": "NumPy would read the memory through it before it asks __array__",
     "__array_struct__": "NumPy would read the memory through it before it asks __array__",
+    "__buffer__": "NumPy would read the memory through it before it asks __array__",
+    "_set_shape": "NumPy's own, since 2.5: the attribute is set",
+    "_set_dtype": "NumPy's own, since 2.5: the attribute is set",
     "__array_finalize__": "for subclasses of ndarray",
     "__array_wrap__": "for subclasses of ndarray",
     "__setstate__": "__reduce__ makes the array anew",

@@ -20,12 +20,15 @@ def function_of(name: str) -> Any:
     return value
 
 
-#: Functions that others can override since NumPy 2.4. In earlier versions they take only arrays.
-OVERRIDABLE_SINCE_2_4 = {"polynomial.polynomial.polyval2d", "polynomial.polynomial.polygrid2d"}
+#: Functions that others can override since a version of NumPy. In earlier versions they take only arrays, or are missing.
+OVERRIDABLE_SINCE = {
+    "2.4.0": {"polynomial.polynomial.polyval2d", "polynomial.polynomial.polygrid2d"},
+    "2.5.0": {"polynomial.polynomial.polyvalnd"},
+}
 #: Functions that others cannot override. They take Tensors within `adjoint.scipy.patched`.
 NEVER_OVERRIDABLE = {"lib.stride_tricks.as_strided"}
-NOT_OVERRIDABLE = NEVER_OVERRIDABLE | (
-    OVERRIDABLE_SINCE_2_4 if np.lib.NumpyVersion(np.__version__) < "2.4.0" else set[str]()
+NOT_OVERRIDABLE = NEVER_OVERRIDABLE.union(
+    *[names for version, names in OVERRIDABLE_SINCE.items() if np.lib.NumpyVersion(np.__version__) < version]
 )
 
 

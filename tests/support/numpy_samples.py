@@ -295,6 +295,8 @@ SAMPLES: dict[str, list[Sample]] = {
     "polyval": [lambda f, r: f(r(4), r(3)), lambda f, r: f([1, 2, 3], r(2, 2))],
     "polynomial.polynomial.polyval2d": [lambda f, r: f(r(3), r(3), r(2, 4)),
                                         lambda f, r: f(r(2, 2), r(2, 2), r(3, 2, 2))],
+    "polynomial.polynomial.polyvalnd": [lambda f, r: f((r(3), r(3)), r(2, 4)), lambda f, r: f((r(2),), r(3)),
+                                        lambda f, r: f([r(2, 2), r(2, 2), r(2, 2)], r(2, 3, 2))],
     "polynomial.polynomial.polygrid2d": [lambda f, r: f(r(3), r(2), r(2, 4)), lambda f, r: f(1.5, r(2), r(2, 2))],
     "polyfit": [lambda f, r: f(r.ascending(6), r(6), 2), lambda f, r: f(r.ascending(6), r(6, 2), 2, w=r.positive(6)),
                 lambda f, r: f(r.ascending(6), r(6), 1, cov=True), lambda f, r: f(r.ascending(6), r(6), 1, full=True)],

@@ -153,13 +153,23 @@ def take_in(value: Any) -> Any:
     return value
 
 
+def as_writable(value: numpy.ndarray) -> numpy.ndarray:
+    """The same array, writable if NumPy allows that; else a copy."""
+    try:
+        value.flags.writeable = True
+    except ValueError:
+        return value.copy()
+    return value
+
+
 def give_out(value: Any) -> Any:
     """A result as CuPy gives it: never a NumPy array, and arrays without axes in place of NumPy's numbers."""
     if isinstance(value, numpy.generic):
         return ndarray(numpy.asarray(value))
     if isinstance(value, numpy.ndarray):
         if value.base is not None and getattr(value.base, "flags", value.flags).writeable:
-            value.flags.writeable = True  # CuPy's views are always writable
+            # CuPy's views are always writable
+            value = as_writable(value)
         return ndarray(value)
     if isinstance(value, (tuple, list)) and any(isinstance(item, (numpy.ndarray, numpy.generic)) for item in value):
         parts = [give_out(item) for item in value]

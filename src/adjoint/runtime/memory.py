@@ -83,9 +83,11 @@ def with_kept_memory(function, arguments, keywords=None):
         return function(*arguments, **keywords)
     before = PyDataMem_SetHandler(_handler)
     try:
-        return function(*arguments, **keywords)
+        result = function(*arguments, **keywords)
     finally:
+        # it takes memory, and may fail: a `return` in the block would then lose the result
         PyDataMem_SetHandler(before)
+    return result
 
 
 if compiled:

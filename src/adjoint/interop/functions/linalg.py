@@ -230,19 +230,26 @@ def _triangle(UPLO):
     return UPLO.upper()
 
 
+#: Until NumPy 2.5 a real matrix with real eigenvalues has real results.
+_HAS_REAL_RESULTS = numpy.lib.NumpyVersion(numpy.__version__) < "2.5.0"
+
+
+def _is_real(a, values):
+    """True if NumPy gives real eigenvalues and eigenvectors of a matrix."""
+    return _HAS_REAL_RESULTS and kind_of(a).kind != "c" and not values_of(values).imag.any()
+
+
 @function("linalg.eig")
 def eig(a: Array):
-    """Eigenvalues and eigenvectors; real for a real matrix with real eigenvalues."""
+    """Eigenvalues and eigenvectors, complex; before NumPy 2.5 real for a real matrix with real eigenvalues."""
     a = _matrices(a)
     values, vectors = ops.linalg_eig(a)
-    if kind_of(a).kind != "c" and not values_of(values).imag.any():
-        return EigResult(values.real, vectors.real)
-    return EigResult(values, vectors)
+    return EigResult(values.real, vectors.real) if _is_real(a, values) else EigResult(values, vectors)
 
 
 @function("linalg.eigvals")
 def eigvals(a: Array):
-    """Eigenvalues; real for a real matrix with real eigenvalues."""
+    """Eigenvalues, complex; before NumPy 2.5 real for a real matrix with real eigenvalues."""
     a = _matrices(a)
     values = _linalg["eigvals"](a)
-    return values.real if kind_of(a).kind != "c" and not values_of(values).imag.any() else values
+    return values.real if _is_real(a, values) else values

@@ -11,7 +11,7 @@ from adjoint.interop.functions.linalg import lstsq
 from adjoint.interop.functions.products import _convolve
 from adjoint.interop.functions.reductions import sum as total
 from adjoint.interop.functions.shapes import atleast_1d, vander
-from adjoint.interop.numpy_functions import Array, Operand, function
+from adjoint.interop.numpy_functions import Array, Arrays, Operand, function
 from adjoint.interop.operands import inexact, kind_of, known_values, number, promoted, tensor_of, values_of
 from adjoint.tensor.table import ops
 
@@ -217,6 +217,19 @@ def polyval2d(x: Operand, y: Operand, c: Array):
     if x.shape != y.shape:
         raise ValueError("x, y are incompatible")
     return _by_horner(y, _on_axis(x, c))
+
+
+@function("polynomial.polynomial.polyvalnd")
+def polyvalnd(pts: Arrays, c: Array):
+    """The polynomial with coefficients c of several variables, at points with the coordinates pts."""
+    *pts, c = [inexact(each) for each in promoted(*pts, c)]
+    if any(x.shape != pts[0].shape for x in pts):
+        names = {2: "x, y", 3: "x, y, z"}.get(len(pts), "ordinates")
+        raise ValueError(f"{names} are incompatible")
+    value = _on_axis(pts[0], c)
+    for x in pts[1:]:
+        value = _by_horner(x, value)
+    return value
 
 
 @function("polynomial.polynomial.polygrid2d")

@@ -719,8 +719,8 @@ class Module:
         >>> class Counted(nn.Module):
         ...     def get_extra_state(self):
         ...         return 3
-        >>> Counted().state_dict()
-        OrderedDict([('_extra_state', 3)])
+        >>> dict(Counted().state_dict())
+        {'_extra_state': 3}
         """
         raise RuntimeError(
             "Reached a code path in Module.get_extra_state() that should never be called. A subclass with "

@@ -51,6 +51,20 @@ def _share(low: Tensor, high: Tensor, a: Tensor, b: Tensor) -> Tensor:
     return piecewise([plain(high) <= 0, plain(low) > 0], [left, right, around], low, high, _log_mass(a, b))
 
 
+def _exponential_part(z: Tensor, K: Tensor) -> Tensor:
+    """The logarithm of exp((0.5 / K - z) / K) ndtr(z - 1 / K), in the form that keeps its digits."""
+
+    def near(z: Tensor, K: Tensor) -> Tensor:
+        return (0.5 / K - z) / K + ops.special_log_ndtr(z - 1 / K)
+
+    def far(z: Tensor, K: Tensor) -> Tensor:
+        # ndtr(-v) = 0.5 exp(-v^2 / 2) erfcx(v / sqrt(2))
+        return -0.5 * z * z - LOG_TWO + ops.log(ops.special_erfcx((1 / K - z) * math.sqrt(0.5)))
+
+    is_far = (plain(K) < 1) & (plain(K) * plain(z) <= 1)
+    return piecewise([is_far], [far, near], z, K)
+
+
 def _below(z: Tensor, a: Tensor, b: Tensor) -> Tensor:
     return _share(a, z, a, b)
 
@@ -158,6 +172,11 @@ def _with_shape_1(formula: Any) -> Any:
 
 
 ROWS: dict[str, Formulas] = {
+    "exponnorm": Formulas(
+        lambda z, K: _exponential_part(z, K) - ops.log(K),
+        cdf=lambda z, K: ops.special_ndtr(z) - ops.exp(_exponential_part(z, K)),
+        sf=lambda z, K: ops.special_ndtr(-z) + ops.exp(_exponential_part(z, K)),
+    ),
     "norm": Formulas(
         log_phi,
         cdf=lambda z: ops.special_ndtr(z),
