@@ -267,9 +267,7 @@ def eig(
 
 
 @function("scipy.linalg.eigvals")
-def eigvals(
-    a: Array, b=None, overwrite_a=False, overwrite_b=False, check_finite=True, homogeneous_eigvals=False
-):
+def eigvals(a: Array, b=None, overwrite_a=False, overwrite_b=False, check_finite=True, homogeneous_eigvals=False):
     """Eigenvalues."""
     return FUNCTIONS["scipy.linalg.eig"](a, b, right=False)
 
