@@ -20,7 +20,7 @@ def function_of(name: str) -> Any:
     return value
 
 
-#: Functions that others can override since a version of NumPy. In earlier versions they take only arrays, or are missing.
+#: Functions that others can override since a version of NumPy. Before, they take only arrays, or are missing.
 OVERRIDABLE_SINCE = {
     "2.4.0": {"polynomial.polynomial.polyval2d", "polynomial.polynomial.polygrid2d"},
     "2.5.0": {"polynomial.polynomial.polyvalnd"},

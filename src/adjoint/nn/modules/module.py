@@ -1026,8 +1026,8 @@ class Module:
         >>> from adjoint import nn
         >>> model = nn.ReLU()
         >>> handle = model.register_state_dict_post_hook(lambda module, state, prefix, _: state.update(a=1))
-        >>> model.state_dict()
-        OrderedDict([('a', 1)])
+        >>> dict(model.state_dict())
+        {'a': 1}
         """
         hook._from_public_api = True  # type: ignore[attr-defined]
         return hooks.add(self._state_dict_hooks, hook)
