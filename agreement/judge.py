@@ -29,7 +29,7 @@ from .observe import (
     forward,
     gradient,
     jvp,
-    recorded,
+    record,
     second,
 )
 from .samples import Sample
@@ -212,7 +212,7 @@ def moved_results(torch: Library, sample: Sample, dtypes: Dtypes, step: float) -
 
 def moved_functional(torch: Library, sample: Sample, dtypes: Dtypes, step: float) -> list[Array]:
     """The functional of the gradient: the product of results and cotangents."""
-    outputs, _, _ = recorded(torch, sample, dtypes, lambda leaf, number: displace(torch, leaf, step, TANGENT, number))
+    outputs, _, _ = record(torch, sample, dtypes, lambda leaf, number: displace(torch, leaf, step, TANGENT, number))
     return [pairing([as_numpy(each) for each in outputs], COTANGENT)]
 
 
@@ -224,7 +224,7 @@ def moved_slope(torch: Library, sample: Sample, dtypes: Dtypes, step: float) -> 
             ahead = displace(torch, tensor, step, TANGENT, number)
             return ahead + aside * torch.random_like(tensor, FUNCTIONAL, number)
 
-        outputs, leaves, _ = recorded(torch, sample, dtypes, leaf)
+        outputs, leaves, _ = record(torch, sample, dtypes, leaf)
         cotangents = (torch.random_like(each, COTANGENT, number) for number, each in enumerate(outputs))
         ahead = [displace(torch, each, step, TANGENT, len(leaves) + j) for j, each in enumerate(cotangents)]
         pairs = zip(outputs, ahead, strict=True)
@@ -236,7 +236,7 @@ def moved_slope(torch: Library, sample: Sample, dtypes: Dtypes, step: float) -> 
 
 def moved_gradient(torch: Library, sample: Sample, dtypes: Dtypes, step: float) -> list[Array]:
     """The same by torch's own gradient, which may be another than its values' slope by choice."""
-    outputs, leaves, _ = recorded(
+    outputs, leaves, _ = record(
         torch, sample, dtypes, lambda leaf, number: displace(torch, leaf, step, TANGENT, number)
     )
     cotangents = (torch.random_like(each, COTANGENT, number) for number, each in enumerate(outputs))

@@ -84,7 +84,7 @@ def forward(library: Library, sample: Sample, dtypes: Dtypes) -> Observation:
 
 def gradient(library: Library, sample: Sample, dtypes: Dtypes) -> Observation:
     """The gradients of all inputs with random cotangents, and which results require one."""
-    outputs, leaves, flags = recorded(library, sample, dtypes)
+    outputs, leaves, flags = record(library, sample, dtypes)
     observation = Observation(facts=flags)
     if outputs:
         cotangents = [library.random_like(tensor, COTANGENT, number) for number, tensor in enumerate(outputs)]
@@ -96,7 +96,7 @@ def gradient(library: Library, sample: Sample, dtypes: Dtypes) -> Observation:
 def second(library: Library, sample: Sample, dtypes: Dtypes) -> Observation:
     """The gradients of a random functional of the gradients, by inputs and by cotangents."""
     grad = library.module.autograd.grad
-    outputs, leaves, flags = recorded(library, sample, dtypes)
+    outputs, leaves, flags = record(library, sample, dtypes)
     observation = Observation(facts=flags)
     if outputs:
         cotangents = [
@@ -129,7 +129,7 @@ def itself(tensor: Any, number: int) -> Any:
     return tensor
 
 
-def recorded(
+def record(
     library: Library, sample: Sample, dtypes: Dtypes, leaf: Leaf = itself
 ) -> tuple[list[Any], list[Any], list[bool]]:
     """The results that require a gradient, the inputs (as `leaf` makes them), and a flag for each result."""

@@ -77,7 +77,7 @@ def run(
     while workers:
         ready = wait([worker.pipe for worker in workers], timeout=1.0)
         for worker in [each for each in workers if each.pipe in ready or time.monotonic() > each.deadline]:
-            verdicts = received(worker)
+            verdicts = receive(worker)
             advance(worker.entry)
             yield verdicts
             workers.remove(worker)
@@ -89,7 +89,7 @@ def run(
                 worker.stop()
 
 
-def received(worker: Worker) -> Verdicts:
+def receive(worker: Worker) -> Verdicts:
     """The verdicts of a worker, or a finding if the worker ended or hangs."""
     try:
         if worker.pipe.poll():

@@ -41,7 +41,7 @@ def functions() -> dict[str, list[str]]:
     return names
 
 
-def listed(names: Iterable[str]) -> str:
+def list_names(names: Iterable[str]) -> str:
     return ", ".join(f"`{name.rpartition('.')[2]}`" for name in names)
 
 
@@ -53,7 +53,7 @@ def section(module: str, names: list[str]) -> str:
     differentiable = [name for name in names if name in FUNCTIONS]
     discrete = [name for name in names if name in DISCRETE]
     left = [name for name in names if name not in FUNCTIONS and name not in DISCRETE]
-    return f"| {title} | {listed(differentiable)} | {listed(discrete)} | {listed(left)} |"
+    return f"| {title} | {list_names(differentiable)} | {list_names(discrete)} | {list_names(left)} |"
 
 
 def version() -> str:
@@ -84,8 +84,8 @@ def text() -> str:
         "|---|---|",
         *[f"| `{name}` | {reason} |" for name, reason in sorted(REASONS.items())],
         "\n## Ufuncs\n",
-        f"Supported: {listed(with_derivatives)}.\n",
-        f"Not supported (they work on strings or dates, or have no derivative): {listed(others)}.",
+        f"Supported: {list_names(with_derivatives)}.\n",
+        f"Not supported (they work on strings or dates, or have no derivative): {list_names(others)}.",
     ]
     return "\n".join(lines) + "\n"
 

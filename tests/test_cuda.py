@@ -439,12 +439,12 @@ LACKING = {
 }  # fmt: skip
 
 
-def replaced(tree: Any, convert: Callable[[Any], Any]) -> Any:
+def convert_leaves(tree: Any, convert: Callable[[Any], Any]) -> Any:
     """The tree of arguments with converted leaves."""
     if isinstance(tree, (list, tuple)) and not hasattr(tree, "values"):
-        return type(tree)([replaced(member, convert) for member in tree])
+        return type(tree)([convert_leaves(member, convert) for member in tree])
     if isinstance(tree, dict):
-        return {key: replaced(member, convert) for key, member in tree.items()}
+        return {key: convert_leaves(member, convert) for key, member in tree.items()}
     return convert(tree)
 
 
@@ -464,7 +464,7 @@ def results_of(name: str, target: str) -> tuple[list[Any], set[str]]:
 
     adjoint.manual_seed(0)
     call = function_calls.CALLS[name](function_calls.Maker(adjoint.float64))
-    args, kwargs = replaced(call.args, argument), replaced(call.kwargs, argument)
+    args, kwargs = convert_leaves(call.args, argument), convert_leaves(call.kwargs, argument)
     if name.endswith("_"):
         args = (args[0].clone(), *args[1:])
     outputs = function_probe.look_up(name)(*args, **kwargs)

@@ -41,7 +41,7 @@ SHORT = ("function",)
 WITH_LOOPS = ("rules", "functions", "transforms", "nn")
 
 
-def listed() -> dict[str, str]:
+def listed_branches() -> dict[str, str]:
     """The branches that no test takes, and the reasons."""
     return dict(json.loads(LISTED.read_text(encoding="utf-8")))
 
@@ -100,7 +100,7 @@ def main(words: Sequence[str] | None = None) -> int:
         if options.long and folder.partition("/")[0] in WITH_LOOPS:
             run(folder, compiled=True)
     tests = Tests()
-    missed, reasons = untaken_branches(tests.all_branches), listed()
+    missed, reasons = untaken_branches(tests.all_branches), listed_branches()
     if options.write:
         entries = {branch.name: reasons.get(branch.name, NOT_YET) for branch in missed}
         LISTED.write_text(json.dumps(entries, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

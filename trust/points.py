@@ -18,10 +18,10 @@ class Range(NamedTuple):
     near: tuple[float, ...] = ()
 
 
-def ordered(values: Array) -> Array:
+def order_numbers(values: Array) -> Array:
     """Numbers as integers in the same order. Neighbours differ by one.
 
-    >>> ordered(np.array([-5e-324, 0.0, 5e-324])).tolist()
+    >>> order_numbers(np.array([-5e-324, 0.0, 5e-324])).tolist()
     [-1, 0, 1]
     """
     bits = values.view(np.int64 if values.dtype == np.float64 else np.int32).astype(np.int64)
@@ -52,7 +52,7 @@ def draw(domain: Range, dtype: str, n: int, rng: np.random.Generator) -> Array:
     ends = np.array([max(domain.low, -limit), min(domain.high, limit)], dtype)
     extreme, near = n // 20, n // 3
     part = (n - extreme - near) // 2
-    low, high = ordered(ends)
+    low, high = order_numbers(ends)
     everywhere = from_ordered(rng.integers(low, high, part, endpoint=True), dtype)
     ordinary = rng.uniform(max(domain.low, -20.0), min(domain.high, 20.0), part).astype(dtype)
     centers = np.array(domain.near or (0.0,))[rng.integers(0, len(domain.near) or 1, near)]

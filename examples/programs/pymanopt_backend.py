@@ -37,7 +37,7 @@ class AdjointBackend(Backend):
 
     def generate_gradient_operator(self, function: Cost, num_arguments: int) -> Callable[..., Any]:
         gradient = adjoint.func.grad(function, argnums=tuple(range(num_arguments)))
-        return lambda *arrays: unpacked(gradient(*map(adjoint.from_numpy, arrays)))
+        return lambda *arrays: unpack(gradient(*map(adjoint.from_numpy, arrays)))
 
     def generate_hessian_operator(self, function: Cost, num_arguments: int) -> Callable[..., Any]:
         gradient = adjoint.func.grad(function, argnums=tuple(range(num_arguments)))
@@ -45,12 +45,12 @@ class AdjointBackend(Backend):
         def product(*arrays: np.ndarray) -> Any:
             tensors = tuple(map(adjoint.from_numpy, arrays))
             point, vector = tensors[:num_arguments], tensors[num_arguments:]
-            return unpacked(adjoint.func.jvp(gradient, point, vector)[1])
+            return unpack(adjoint.func.jvp(gradient, point, vector)[1])
 
         return product
 
 
-def unpacked(tensors: tuple[Tensor, ...]) -> Any:
+def unpack(tensors: tuple[Tensor, ...]) -> Any:
     """The arrays in a list, or the array itself if there is only one."""
     arrays = [tensor.numpy() for tensor in tensors]
     return arrays[0] if len(arrays) == 1 else arrays

@@ -43,7 +43,7 @@ def test_arrays_outlive_their_file_object(tmp_path: Path) -> None:
 def test_another_process_does_not_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = ArrayFile(tmp_path)
     monkeypatch.setattr(os, "getpid", lambda: -1)
-    with pytest.raises(RuntimeError, match="by the process that began to"):
+    with pytest.raises(RuntimeError, match="made this file, and process -1 cannot write"):
         file.write(np.ones(3))
 
 

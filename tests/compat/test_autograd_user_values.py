@@ -141,14 +141,14 @@ PROGRAMS: dict[str, tuple[Callable[[], Any], Any]] = {
     "several arguments": (lambda: autograd.grad(lambda a, p: p.y * a, (0, 1))(2.0, P), (3, Point(0, 2))),
     "value and gradient": (lambda: autograd.value_and_grad(lambda p: p.x * p.y)(P), (6, Point(3, 2))),
     "second order": (lambda: autograd.grad(lambda x: autograd.grad(lambda p: p.x**2 * p.y)(point(x, x)).x)(3.0), 12),
-    "a value as result": (lambda: pulled(lambda x: point(x, x * x), 3.0, Point(1.0, 2.0)), (Point(3, 9), 13)),
+    "a value as result": (lambda: pull(lambda x: point(x, x * x), 3.0, Point(1.0, 2.0)), (Point(3, 9), 13)),
     "forward": (lambda: autograd.make_jvp(lambda p: p.x * p.y)(P)(Point(1.0, 0.0)), (6, 3)),
     "forward to a value": (lambda: autograd.make_jvp(lambda x: point(x, x * x))(3.0)(1.0), (Point(3, 9), Point(1, 6))),
     "jacobian": (lambda: autograd.jacobian(lambda x: anp.array([point(x, x).x, 2 * x]))(3.0).tolist(), [1, 2]),
 }
 
 
-def pulled(function: Any, x: Any, g: Any) -> Any:
+def pull(function: Any, x: Any, g: Any) -> Any:
     vjp, value = autograd.make_vjp(function)(x)
     return value, vjp(g)
 

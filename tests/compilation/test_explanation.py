@@ -10,7 +10,7 @@ import pytest
 import adjoint
 
 
-def recorded(**options: Any) -> tuple[Any, tuple[Any, ...]]:
+def record(**options: Any) -> tuple[Any, tuple[Any, ...]]:
     """A compiled function with two calls and two regions, and its arguments."""
     compiled = adjoint.compile(lambda x, w: (x @ w).tanh().sum(1) @ w[0].exp(), **options)
     arguments = adjoint.ones(8, 5), adjoint.ones(5, 8)
@@ -19,7 +19,7 @@ def recorded(**options: Any) -> tuple[Any, tuple[Any, ...]]:
 
 
 def test_a_picture_shows_regions_and_what_they_take() -> None:
-    compiled, arguments = recorded()
+    compiled, arguments = record()
     explanation = compiled.explain(*arguments)
     assert explanation.drawing is not None
     boxes, arrows = explanation.drawing.boxes, explanation.drawing.arrows
@@ -33,7 +33,7 @@ def test_a_picture_shows_regions_and_what_they_take() -> None:
 
 
 def test_a_picture_is_written_and_shown(tmp_path: Path) -> None:
-    compiled, arguments = recorded()
+    compiled, arguments = record()
     explanation = compiled.explain(*arguments)
     explanation.drawing.save(str(tmp_path / "program.dot"))
     assert (tmp_path / "program.dot").read_text().startswith("digraph program {")

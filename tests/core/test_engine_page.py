@@ -102,7 +102,7 @@ def outcome(compute, *arguments):
         return None
 
 
-def filled(arrays, shapes):
+def fill_missing(arrays, shapes):
     """The arrays, with zeros in place of None and at missing positions."""
     arrays = [*arrays, *[None] * (len(shapes) - len(arrays))]
     return [np.zeros(shape) if a is None else a for a, shape in zip(arrays, shapes, strict=True)]
@@ -128,7 +128,7 @@ def test_gradients_of_programs(program, seed):
         expected = outcome(orders_on_the_page, pair.of_page, of_page)
         assert (result is None) is (expected is None)
         if result is not None:
-            for actual, right in zip(filled(result, shapes), filled(expected, shapes), strict=True):
+            for actual, right in zip(fill_missing(result, shapes), fill_missing(expected, shapes), strict=True):
                 np.testing.assert_allclose(actual, right, rtol=1e-7, atol=1e-9)
 
 

@@ -67,7 +67,7 @@ def number(tensor: Any) -> float:
     return float(tensor.detach().reshape(-1)[0])
 
 
-def expected(names: tuple[str, ...]) -> tuple[float, float, list[str]]:
+def expected_gradients(names: tuple[str, ...]) -> tuple[float, float, list[str]]:
     """Gradients of y and x, and the order: a tensor's hooks, then its node's, each kind in order of registration."""
     on_y = [name for name in names if name in ON_TENSORS]
     before = [name for name in names if "prehook" in name]
@@ -85,7 +85,7 @@ def expected(names: tuple[str, ...]) -> tuple[float, float, list[str]]:
 @pytest.mark.parametrize("middle", MIDDLES)
 def test_gradients_do_not_depend_on_which_others_are_asked_for(middle, create_graph):
     for selection in CHOSEN:
-        y, x, order = expected(selection)
+        y, x, order = expected_gradients(selection)
         for names in ("x", "yx", "xy", "Yx", "xw", "yxyY", "wyx"):
             program = Program(middle, selection)
             factors = {"x": x, "y": y, "Y": y, "w": 10.0 * program.y.numel()}
@@ -99,7 +99,7 @@ def test_gradients_do_not_depend_on_which_others_are_asked_for(middle, create_gr
 @pytest.mark.parametrize("middle", MIDDLES)
 def test_at_the_end_of_a_pass_only_the_hooks_of_the_tensor_run(middle):
     for selection in CHOSEN:
-        y, _, order = expected(selection)
+        y, _, order = expected_gradients(selection)
         for names in ("y", "Y", "yw", "yY"):
             program = Program(middle, selection)
             assert program.gradients(names)[0] == y
@@ -109,7 +109,7 @@ def test_at_the_end_of_a_pass_only_the_hooks_of_the_tensor_run(middle):
 @pytest.mark.parametrize("middle", MIDDLES)
 def test_backward_gives_what_grad_gives(middle):
     for selection in CHOSEN:
-        y, x, order = expected(selection)
+        y, x, order = expected_gradients(selection)
         for inputs in (None, "x", "xy", "yx"):
             program = Program(middle, selection)
             tensors = {"x": program.x, "y": program.y}

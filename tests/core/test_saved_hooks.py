@@ -242,7 +242,7 @@ def test_mutation_errors(x: adjoint.Tensor) -> None:
 # source lines ------------------------------------------------------------------------------------------------------
 
 
-def overwritten(x: adjoint.Tensor) -> adjoint.Tensor:
+def overwrite(x: adjoint.Tensor) -> adjoint.Tensor:
     y = x.exp()  # this line saves
     z = y * 1
     y.add_(1)  # this line modifies
@@ -254,17 +254,17 @@ def overwritten(x: adjoint.Tensor) -> adjoint.Tensor:
 @pytest.mark.filterwarnings("ignore")
 def test_culprits_are_named(x: adjoint.Tensor, mode) -> None:
     with mode():
-        loss = overwritten(x)
+        loss = overwrite(x)
         with pytest.raises(RuntimeError) as error:
             loss.backward()
     text = str(error.value)
-    frame = r'File ".*test_saved_hooks.py", line \d+, in overwritten: '
+    frame = r'File ".*test_saved_hooks.py", line \d+, in overwrite: '
     assert re.search(rf"saved for the backward pass here: {frame}y = x.exp\(\)  # this line saves", text)
     assert re.search(rf"modified here: {frame}y.add_\(1\)  # this line modifies", text)
 
 
 def test_without_recording_the_remedy_is_named(x: adjoint.Tensor) -> None:
-    loss = overwritten(x)
+    loss = overwrite(x)
     with pytest.raises(RuntimeError, match="Hint: enable anomaly detection"):
         loss.backward()
 

@@ -62,7 +62,7 @@ def view(x):
     return [base, part]
 
 
-def differentiated(x):
+def differentiate(x):
     y = Exp.apply(x)
     (slope,) = grad(y.sum(), x, create_graph=True)
     return [y, slope]
@@ -85,7 +85,7 @@ CASES = {
     "several": lambda x: list(Several.apply(x)),
     "in place": lambda x: [InPlace.apply(x * 1)],
     "view in place": view,
-    "twice differentiated": differentiated,
+    "twice differentiated": differentiate,
     "forward mode": forward_mode,
     "hooks on saved tensors": hook,
     "custom": lambda x: [custom(lambda x: (x.exp(), x), vjp=lambda g, x, y: g[0] * y[0] + g[1])(x)[0]],

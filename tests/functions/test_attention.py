@@ -87,7 +87,7 @@ BAGS = [[1, 2, 1], [], [4, 1], [3]]
 FLAT, STARTS = np.concatenate(BAGS).astype(int), np.array([0, 3, 3, 5])
 
 
-def reduced(bag: list[int], mode: str, but: int | None = None) -> np.ndarray:
+def reduce_bag(bag: list[int], mode: str, but: int | None = None) -> np.ndarray:
     rows = TABLE[[i for i in bag if i != but]]
     return getattr(rows, mode)(0) if len(rows) else np.zeros(3)
 
@@ -96,14 +96,14 @@ def reduced(bag: list[int], mode: str, but: int | None = None) -> np.ndarray:
 def test_embedding_bag(mode: str) -> None:
     flat, starts, table = adjoint.tensor(FLAT), adjoint.tensor(STARTS), adjoint.tensor(TABLE)
     for but in (None, 1):
-        expected = [reduced(bag, mode, but) for bag in BAGS]
+        expected = [reduce_bag(bag, mode, but) for bag in BAGS]
         result = F.embedding_bag(flat, table, starts, mode=mode, padding_idx=but)
         np.testing.assert_allclose(result.numpy(), expected)
         with_end = adjoint.tensor(np.append(STARTS, 6))
         result = F.embedding_bag(flat, table, with_end, mode=mode, padding_idx=but, include_last_offset=True)
         np.testing.assert_allclose(result.numpy(), expected)
         even = F.embedding_bag(adjoint.tensor(INDICES), table, mode=mode, padding_idx=but)
-        np.testing.assert_allclose(even.numpy(), [reduced(list(bag), mode, but) for bag in INDICES])
+        np.testing.assert_allclose(even.numpy(), [reduce_bag(list(bag), mode, but) for bag in INDICES])
 
 
 @pytest.mark.parametrize("mode", ["sum", "mean"])
@@ -133,7 +133,7 @@ def test_bags_and_where_they_come_from() -> None:
         for but in (None, 1):
             members = [[i for i in bag if i != but] for bag in BAGS]
             bags, bag_of, sizes, origins = adjoint.embedding_bag(table, flat, starts, mode=number, padding_idx=but)
-            np.testing.assert_allclose(bags.numpy(), [reduced(bag, mode, but) for bag in BAGS])
+            np.testing.assert_allclose(bags.numpy(), [reduce_bag(bag, mode, but) for bag in BAGS])
             assert bag_of.tolist() == [0, 0, 0, 2, 2, 3]
             assert sizes.tolist() == [len(bag) if number else 0 for bag in members]
             best = [np.take(bag, TABLE[bag].argmax(0)) if bag else np.zeros(3) for bag in members]

@@ -385,7 +385,7 @@ def put_along(array: Any, index: Any, values: Any, axis: int) -> Any:
     return result
 
 
-def replaced(array: Any, where: Any, value: Any) -> Any:
+def replace_at(array: Any, where: Any, value: Any) -> Any:
     result = array.copy()
     result[where] = value
     return result
@@ -421,12 +421,12 @@ FUNCTIONS: dict[str, tuple[Any, Callable[[Tensor], Tensor], Callable[[Any], Any]
         lambda x: x.index_add(0, ROWS, adjoint.ones(3, 4, dtype=adjoint.float64), alpha=2),
         lambda a: a + np.array([[2], [0], [4]]),
     ),
-    "index_copy": (N, lambda x: x.index_copy(1, integers(3), x[:, :1]), lambda a: replaced(a, (..., [3]), a[:, :1])),
-    "index_fill": (N, lambda x: x.index_fill(1, integers(3, 1), 7.0), lambda a: replaced(a, (..., [3, 1]), 7.0)),
+    "index_copy": (N, lambda x: x.index_copy(1, integers(3), x[:, :1]), lambda a: replace_at(a, (..., [3]), a[:, :1])),
+    "index_fill": (N, lambda x: x.index_fill(1, integers(3, 1), 7.0), lambda a: replace_at(a, (..., [3, 1]), 7.0)),
     "index_put": (
         N,
         lambda x: x.index_put((ROWS, integers(1)), adjoint.tensor(7.0, dtype=adjoint.float64)),
-        lambda a: replaced(a, ([2, 0, 2], [1]), 7.0),
+        lambda a: replace_at(a, ([2, 0, 2], [1]), 7.0),
     ),
     "masked_fill": (M, lambda x: x.masked_fill(MASK, 7), lambda a: np.where(MASK.numpy(), 7, a)),
     "masked_fill-broadcast": (
@@ -438,13 +438,13 @@ FUNCTIONS: dict[str, tuple[Any, Callable[[Tensor], Tensor], Callable[[Any], Any]
     "masked_scatter": (
         M,
         lambda x: x.masked_scatter(MASK, -x),
-        lambda a: replaced(a, MASK.numpy(), -a.reshape(-1)[:4]),
+        lambda a: replace_at(a, MASK.numpy(), -a.reshape(-1)[:4]),
     ),
     "take": (M, lambda x: x.take(integers([0, -1], [5, 2])), lambda a: a.reshape(-1)[[[0, -1], [5, 2]]]),
     "put": (
         M,
         lambda x: x.put(integers(0, -1), adjoint.ones(2, dtype=adjoint.float64)),
-        lambda a: replaced(a.reshape(-1), [0, -1], 1.0).reshape(2, 3),
+        lambda a: replace_at(a.reshape(-1), [0, -1], 1.0).reshape(2, 3),
     ),
     "take_along_dim": (
         M,
@@ -457,12 +457,12 @@ FUNCTIONS: dict[str, tuple[Any, Callable[[Tensor], Tensor], Callable[[Any], Any]
     "select_scatter": (
         M,
         lambda x: adjoint.select_scatter(x, 2 * x[:, 0], 1, 2),
-        lambda a: replaced(a, (..., 2), 2 * a[:, 0]),
+        lambda a: replace_at(a, (..., 2), 2 * a[:, 0]),
     ),
     "slice_scatter": (
         M,
         lambda x: x.slice_scatter(-x[:, :2], 1, 0, None, 2),
-        lambda a: replaced(a, (..., [0, 2]), -a[:, :2]),
+        lambda a: replace_at(a, (..., [0, 2]), -a[:, :2]),
     ),
 }
 

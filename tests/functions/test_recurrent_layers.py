@@ -136,7 +136,7 @@ def test_complex_numbers(name: str, projected: int) -> None:
     assert gradgradcheck(small.call, small.tensors(requires_grad=True), fast_mode=True)
 
 
-def packed(case: Case, x: Any, sizes: list[int], hx: Any, params: Any) -> Any:
+def pack(case: Case, x: Any, sizes: list[int], hx: Any, params: Any) -> Any:
     options = (case.biased, case.layers, 0.0, True, case.ways == 2)
     return getattr(adjoint, case.name)(x, adjoint.tensor(sizes), hx, params, *options)
 
@@ -149,7 +149,7 @@ def test_packed_sequences_one_by_one(name: str, ways: int) -> None:
     _, *others = case.tensors()
     states, params = others[: len(case.states)], others[len(case.states) :]
     data = adjoint.tensor(np.concatenate([case.x[t, :size] for t, size in enumerate(sizes)]))
-    output, *last = packed(case, data, sizes, states[0] if len(states) == 1 else states, params)
+    output, *last = pack(case, data, sizes, states[0] if len(states) == 1 else states, params)
     moments = output.split(sizes)
     for k, length in enumerate(lengths):
         alone = [adjoint.tensor(case.x[:length, k : k + 1]), *[state[:, k : k + 1] for state in states], *params]
@@ -166,7 +166,7 @@ def test_derivatives_of_packed_sequences(name: str, projected: int) -> None:
     data = adjoint.tensor(RNG.standard_normal((6, FEATURES)), requires_grad=True)
 
     def run(x: Any, *rest: Any) -> Any:
-        return packed(case, x, [3, 2, 1], rest[:n] if n == 2 else rest[0], rest[n:])
+        return pack(case, x, [3, 2, 1], rest[:n] if n == 2 else rest[0], rest[n:])
 
     assert gradcheck(run, (data, *others), fast_mode=True)
     assert gradgradcheck(run, (data, *others), fast_mode=True)
@@ -232,8 +232,8 @@ OPTIONS = (True, 1, 0.0, False, False, False)
         (lambda: adjoint.lstm(LSTM[0], LSTM[1:2], LSTM[3:], *OPTIONS), RuntimeError, "^lstm expects two hidden states"),
         (lambda: RELU.call(*RELU.tensors()), NotImplementedError, "^clamp is not supported for complex types$"),
         (lambda: TWO.call(*TWO.tensors(), dropout=1.5), RuntimeError, "has to be between 0 and 1, but got 1.5$"),
-        (lambda: packed(Case("gru"), GRU[0][0], [1, 2], GRU[1], GRU[2:]), RuntimeError, r"of data: 3, got \[1, 2\]$"),
-        (lambda: packed(Case("gru"), GRU[0][0], [2, 2], GRU[1], GRU[2:]), RuntimeError, r"of data: 3, got \[2, 2\]$"),
+        (lambda: pack(Case("gru"), GRU[0][0], [1, 2], GRU[1], GRU[2:]), RuntimeError, r"of data: 3, got \[1, 2\]$"),
+        (lambda: pack(Case("gru"), GRU[0][0], [2, 2], GRU[1], GRU[2:]), RuntimeError, r"of data: 3, got \[2, 2\]$"),
         (lambda: adjoint.gru(GRU[0][0], [3], GRU[1], GRU[2:], True, 1, 0.0, False, False), TypeError, "'batch_sizes'"),
     ],
 )  # fmt: skip

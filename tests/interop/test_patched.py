@@ -66,7 +66,7 @@ class Filter:
         return out.sum()
 
 
-def filled(x: Any) -> Any:
+def fill_matrix(x: Any) -> Any:
     matrix, row = np.eye(2), np.ones_like(np.array([2.0, 3.0]))
     matrix[0, 1] = x[0] * x[1]
     row[1] = x[1] ** 2
@@ -98,7 +98,7 @@ FUNCTIONS: dict[str, Any] = {
     "cmath": lambda x: abs(cmath.sqrt(-x[0]) + cmath.log(x[1], 2.0)) * cmath.phase(x[0] + 1j * x[1]),
     "nested lists": lambda x: np.linalg.det(np.array([[x[0], 1.0], [2.0, x[1]]])),
     "lists": lambda x: np.sum([x[0] ** 2, x[1]]) + np.mean([x, 2 * x]) + np.transpose([x, x**3])[1].prod(),
-    "filled arrays": filled,
+    "filled arrays": fill_matrix,
     "filled with a value": lambda x: (
         (np.full((3, 2), x) * np.full_like(np.ones(2), x[0] * x[1])).sum() + np.full(2, x[0])[1]
     ),
@@ -249,8 +249,8 @@ def test_functions_of_plain_arrays_get_plain_ones() -> None:
 @pytest.mark.parametrize("transform", [adjoint.grad, adjoint.jacobian, adjoint.hessian, adjoint.func.jacfwd])
 def test_filled_arrays_under_transformations(transform: Any) -> None:
     with adjoint.scipy.patched():
-        result = transform(filled)(X)
-        inner = transform(lambda x: adjoint.grad(filled)(x).sum())(X)
+        result = transform(fill_matrix)(X)
+        inner = transform(lambda x: adjoint.grad(fill_matrix)(x).sum())(X)
     plain = transform(lambda x: (np.eye(2) @ x).sum())(X)
     assert result.shape == inner.shape == plain.shape
     assert np.isfinite(result).all() and np.count_nonzero(inner)
@@ -329,7 +329,7 @@ def line(t: Any, a: Any, b: Any) -> Any:
 
 
 SOLVERS: dict[str, Any] = {
-    "minimize": lambda: adjoint.optimize.minimize(lambda x: filled(x) ** 2 + ((x - 1) ** 2).sum(), X).success,
+    "minimize": lambda: adjoint.optimize.minimize(lambda x: fill_matrix(x) ** 2 + ((x - 1) ** 2).sum(), X).success,
     "root": lambda: adjoint.optimize.root(lambda x: np.stack([decay(0.0, x, x)[0] + 1, x[1] - 1]), X).success,
     "least_squares": lambda: adjoint.optimize.least_squares(lambda x: decay(0.0, x, x) + 1, X).success,
     "solve_ivp": lambda: adjoint.integrate.solve_ivp(lambda t, y: decay(t, y, X), (0, 1), X, method="BDF").success,

@@ -93,13 +93,13 @@ def is_logical(name: str) -> bool:
     return all(loop.endswith("?") for loop in getattr(np, name).types if "O" not in loop)
 
 
-def reduced(f: Any, r: Any) -> Any:
+def reduce(f: Any, r: Any) -> Any:
     return f.reduce(random_array(f.__name__, r, (3, 4)))
 
 
 METHODS: dict[str, list[Sample]] = {
     "reduce": [
-        reduced,
+        reduce,
         lambda f, r: f.reduce(random_array(f.__name__, r, (3, 4)), axis=1, keepdims=True),
         lambda f, r: f.reduce(random_array(f.__name__, r, (2, 3, 2)), axis=None),
         lambda f, r: f.reduce(random_array(f.__name__, r, (2, 3, 2)), axis=(0, 2), initial=r()),

@@ -68,7 +68,7 @@ def compare(function: Callable[..., Any], *arguments: Any, exactly: bool = True)
     fused = Fused(function)
     results = fused.attempt(list(arguments), False)
     result = fused.call(list(arguments), False)
-    for a, b in zip(listed(result), listed(expected), strict=True):
+    for a, b in zip(list_values(result), list_values(expected), strict=True):
         assert (a.dtype, a.shape) == (b.dtype, b.shape)
         if exactly:
             np.testing.assert_array_equal(a, b)
@@ -78,7 +78,7 @@ def compare(function: Callable[..., Any], *arguments: Any, exactly: bool = True)
     return results is not None
 
 
-def listed(results: Any) -> list[Any]:
+def list_values(results: Any) -> list[Any]:
     return list(results) if isinstance(results, tuple) else [results]
 
 
@@ -176,7 +176,7 @@ def test_the_number_of_threads_changes_nothing(function: Callable[..., Any]) -> 
     results = []
     for n in (1, 2, 3):
         set_num_threads(n)
-        results.append(listed(run(function, x, y)))
+        results.append(list_values(run(function, x, y)))
     for others in results[1:]:
         for a, b in zip(results[0], others, strict=True):
             np.testing.assert_array_equal(a, b)
@@ -335,7 +335,7 @@ def test_reductions_of_several_types_have_no_schedule() -> None:
     x = rng.normal(size=(40, 300)).astype(np.float32)
     with pytest.raises(Unschedulable, match="several types"):
         Schedule(form_of(of_two_types, x), [x.shape])
-    for actual, expected in zip(listed(run(of_two_types, x)), of_two_types(x), strict=True):
+    for actual, expected in zip(list_values(run(of_two_types, x)), of_two_types(x), strict=True):
         np.testing.assert_array_equal(actual, expected)
 
 

@@ -69,7 +69,7 @@ class Problem:
         return Problem(self.rule, self.put({p: np.asarray(self.at(p) + step * v) for p, v in directions.items()}))
 
     def outputs(self) -> list[np.ndarray]:
-        return listed(self.rule, derive.call(self.rule, NUMPY, self.values))
+        return as_list(self.rule, derive.call(self.rule, NUMPY, self.values))
 
     def differentiable(self, outputs: list[Any]) -> list[bool]:
         flags = self.rule.differentiable or (True,) * len(outputs)
@@ -121,7 +121,7 @@ def is_inexact(array: np.ndarray) -> bool:
     return array.dtype.kind in "fc"
 
 
-def listed(rule: Rule, result: Any) -> list[np.ndarray]:
+def as_list(rule: Rule, result: Any) -> list[np.ndarray]:
     return [np.asarray(y) for y in ((result,) if rule.outputs is None else result)]
 
 
@@ -304,7 +304,7 @@ def check_tensors(problem: Problem, rng: np.random.Generator) -> None:
     expected = problem.pulled(cotangents)
     for create_graph, mode in ((False, nullcontext()), (True, nullcontext()), (False, profile())):
         with mode:
-            outputs, result = recorded(problem, cotangents, create_graph)
+            outputs, result = record(problem, cotangents, create_graph)
         for y, array in zip(outputs, problem.outputs(), strict=True):
             assert y._array.dtype == array.dtype
             assert_close(y._array, array, 1e-12)
@@ -314,7 +314,7 @@ def check_tensors(problem: Problem, rng: np.random.Generator) -> None:
             assert_close(g._array, expected[position], 1e-12)
 
 
-def recorded(problem: Problem, cotangents: list[Any], create_graph: bool) -> tuple[list[Any], tuple[Any, ...]]:
+def record(problem: Problem, cotangents: list[Any], create_graph: bool) -> tuple[list[Any], tuple[Any, ...]]:
     """Results and gradients by Tensors. Cotangents may be Tensors that require a gradient."""
     values = problem.tensors(requires_grad=True)
     return recorded_from(problem, values, cotangents, create_graph)
@@ -476,8 +476,8 @@ def check_batch(problem: Problem, rng: np.random.Generator) -> None:
             assert all(derive.call(rule, NUMPY, member) == result for member in members)
             continue
         assert out_dim == 0
-        each = [listed(rule, derive.call(rule, NUMPY, member)) for member in members]
-        for actual, expected in zip(listed(rule, result), zip(*each, strict=True), strict=True):
+        each = [as_list(rule, derive.call(rule, NUMPY, member)) for member in members]
+        for actual, expected in zip(as_list(rule, result), zip(*each, strict=True), strict=True):
             assert actual.shape == (3, *expected[0].shape), (subset, last)
             assert_close(actual, np.stack(expected), 1e-10)
 

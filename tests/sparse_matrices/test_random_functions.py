@@ -55,7 +55,7 @@ STEPS: list[Callable[[Any, np.random.Generator], Any]] = [
 ]
 
 
-def composed(seed: int) -> Callable[[Any], Any]:
+def compose(seed: int) -> Callable[[Any], Any]:
     numbers = np.random.default_rng(seed).integers(0, len(STEPS), 1 + seed % 5)
 
     def function(x: Any) -> Any:
@@ -70,7 +70,7 @@ def composed(seed: int) -> Callable[[Any], Any]:
 @pytest.mark.quick(5)
 @pytest.mark.parametrize("seed", range(60))
 def test_no_entry_is_missed(seed: int) -> None:
-    f = composed(seed)
+    f = compose(seed)
 
     def total(x: Any) -> Any:
         return (f(x) ** 2).sum()

@@ -34,14 +34,14 @@ def make(layout: Any, seed: int = 0, kind: str = "float64") -> Tensor:
     return x.to_sparse(layout=layout, blocksize=(2, 3) if "_bs" in repr(layout) else None).requires_grad_()
 
 
-def repeated() -> Tensor:
+def leaf_with_repeats() -> Tensor:
     """A leaf with several values at one position, and in no order."""
     random = np.random.default_rng(3)
     indices = [random.integers(0, n, 11) for n in (M, N)]
     return adjoint.sparse_coo_tensor(np.stack(indices), random.uniform(0.1, 0.3, 11), (M, N), requires_grad=True)
 
 
-def fixed(*shape: int, seed: int = 5) -> Tensor:
+def fixed_tensor(*shape: int, seed: int = 5) -> Tensor:
     return adjoint.from_numpy(np.random.default_rng(seed).uniform(0.2, 1, shape))
 
 
@@ -55,17 +55,17 @@ ANY: dict[str, Function] = {
     "neg": lambda s: -s,
     "abs": abs,
     "times number": lambda s: 3 * s,
-    "times tensor of no axes": lambda s: s * fixed(),
+    "times tensor of no axes": lambda s: s * fixed_tensor(),
     "divided": lambda s: s / 2,
-    "times dense": lambda s: s * fixed(M, N),
-    "dense times": lambda s: fixed(M, N) * s,
-    "times row": lambda s: s * fixed(N),
-    "times column": lambda s: s * fixed(M, 1),
+    "times dense": lambda s: s * fixed_tensor(M, N),
+    "dense times": lambda s: fixed_tensor(M, N) * s,
+    "times row": lambda s: s * fixed_tensor(N),
+    "times column": lambda s: s * fixed_tensor(M, 1),
     "times itself": lambda s: s * s,
     "plus itself": lambda s: s + 2 * s,
     "minus": lambda s: s - s * s,
-    "dense plus": lambda s: fixed(M, N) + s,
-    "dense minus": lambda s: adjoint.sub(fixed(M, N), s, alpha=2),
+    "dense plus": lambda s: fixed_tensor(M, N) + s,
+    "dense minus": lambda s: adjoint.sub(fixed_tensor(M, N), s, alpha=2),
     "power": lambda s: s**3,
     "clone": lambda s: s.clone(),
     "sum": lambda s: s.sum(),
@@ -79,15 +79,15 @@ ANY: dict[str, Function] = {
 }  # fmt: skip
 #: Functions of matrices in layouts without blocks.
 MATRICES: dict[str, Function] = {
-    "matrix product": lambda s: s @ fixed(N, 3),
-    "matrix times vector": lambda s: s @ fixed(N),
-    "product from the left": lambda s: fixed(3, M) @ s,
-    "vector from the left": lambda s: fixed(M) @ s,
-    "products in a batch": lambda s: s @ fixed(2, N, 3),
-    "transposed": lambda s: s.t() @ fixed(M, 2),
-    "exchanged axes": lambda s: s.transpose(0, 1) * fixed(N, M),
-    "addmm": lambda s: adjoint.addmm(fixed(M, 2), s, fixed(N, 2), beta=0.5, alpha=2),
-    "linear": lambda s: functional.linear(fixed(3, N), s, fixed(M)),
+    "matrix product": lambda s: s @ fixed_tensor(N, 3),
+    "matrix times vector": lambda s: s @ fixed_tensor(N),
+    "product from the left": lambda s: fixed_tensor(3, M) @ s,
+    "vector from the left": lambda s: fixed_tensor(M) @ s,
+    "products in a batch": lambda s: s @ fixed_tensor(2, N, 3),
+    "transposed": lambda s: s.t() @ fixed_tensor(M, 2),
+    "exchanged axes": lambda s: s.transpose(0, 1) * fixed_tensor(N, M),
+    "addmm": lambda s: adjoint.addmm(fixed_tensor(M, 2), s, fixed_tensor(N, 2), beta=0.5, alpha=2),
+    "linear": lambda s: functional.linear(fixed_tensor(3, N), s, fixed_tensor(M)),
     "row": lambda s: s[1],
     "column": lambda s: s[:, 2],
     "element": lambda s: s[2, 3] * 2,
@@ -123,7 +123,7 @@ def test_beside_dense(function: Function, layout: Any) -> None:
     x = s.detach().to_dense().requires_grad_()
     result, expected = as_strided(function(s)), function(x)
     np.testing.assert_allclose(result.detach().numpy(), expected.detach().numpy(), rtol=1e-12)
-    weights = fixed(*expected.shape)
+    weights = fixed_tensor(*expected.shape)
     (result * weights).sum().backward()
     (expected * weights).sum().backward()
     mask = s.detach().to_dense() != 0
@@ -147,7 +147,7 @@ def test_second_order_and_forward(function: Function, layout: Any) -> None:
 @pytest.mark.parametrize("name", [*ANY, *MATRICES, *COO])
 def test_values_in_one_place(name: str) -> None:
     function = {**ANY, **MATRICES, **COO}[name]
-    s = repeated()
+    s = leaf_with_repeats()
     x = s.detach().to_dense().requires_grad_()
     result, expected = as_strided(function(s)), function(x)
     np.testing.assert_allclose(result.detach().numpy(), expected.detach().numpy(), rtol=1e-12)
@@ -160,7 +160,7 @@ def test_values_in_one_place(name: str) -> None:
 @pytest.mark.parametrize("layout", PLAIN)
 def test_complex_products(layout: Any) -> None:
     s = make(layout, kind="complex128")
-    b = (fixed(N, 2) * (1 + 2j)).requires_grad_()
+    b = (fixed_tensor(N, 2) * (1 + 2j)).requires_grad_()
     x = s.detach().to_dense().requires_grad_()
     (sparse.mm(s, b).abs() ** 2).sum().backward()
     grad, b.grad = b.grad, None
@@ -174,7 +174,7 @@ def test_complex_products(layout: Any) -> None:
 
 @pytest.mark.parametrize("layout", PLAIN)
 def test_sparse_mm(layout: Any) -> None:
-    s, b = make(layout), fixed(N, 3).requires_grad_()
+    s, b = make(layout), fixed_tensor(N, 3).requires_grad_()
     product = sparse.mm(s, b)
     expected = scipy.sparse.csr_array(s.detach().to_dense().numpy()) @ b.detach().numpy()
     np.testing.assert_allclose(product.detach(), expected)
@@ -183,9 +183,9 @@ def test_sparse_mm(layout: Any) -> None:
     assert s.grad._nnz() == s._nnz()
     assert gradcheck(sparse.mm, (s, b), masked=True)
     assert gradgradcheck(sparse.mm, (s, b), masked=True)
-    left = fixed(3, M).requires_grad_()
+    left = fixed_tensor(3, M).requires_grad_()
     assert gradcheck(lambda s, a: sparse.mm(a, s), (s, left), masked=True)
-    assert gradcheck(lambda s, b: sparse.addmm(fixed(M, 3), s, b, beta=2, alpha=0.5), (s, b), masked=True)
+    assert gradcheck(lambda s, b: sparse.addmm(fixed_tensor(M, 3), s, b, beta=2, alpha=0.5), (s, b), masked=True)
 
 
 @pytest.mark.parametrize("layout", PLAIN)
@@ -203,7 +203,7 @@ def test_product_of_two_sparse_matrices(layout: Any, other: Any) -> None:
 
 
 def test_products_and_softmax_without_sparse_parts() -> None:
-    a, b = fixed(M, N).requires_grad_(), fixed(N, 3).requires_grad_()
+    a, b = fixed_tensor(M, N).requires_grad_(), fixed_tensor(N, 3).requires_grad_()
     product = sparse.mm(a, b)
     assert product.layout is adjoint.strided and product.grad_fn.name() == "MmBackward0"
     np.testing.assert_allclose(product.detach(), a.detach() @ b.detach())
@@ -221,7 +221,7 @@ def test_whole_numbers_take_no_sparse_ones_with_fractions() -> None:
 
 
 def test_reduced_products() -> None:
-    s, b = make(adjoint.sparse_csr), fixed(N, 2).requires_grad_()
+    s, b = make(adjoint.sparse_csr), fixed_tensor(N, 2).requires_grad_()
     x = s.detach().to_dense().numpy()
     for reduce, function in (("sum", np.sum), ("mean", np.mean), ("amax", np.max), ("amin", np.min), ("prod", np.prod)):
         result = sparse.mm(s, b, reduce)
@@ -233,7 +233,7 @@ def test_reduced_products() -> None:
 
 
 def test_sampled_addmm() -> None:
-    s, a, b = make(adjoint.sparse_csr), fixed(M, 2).requires_grad_(), fixed(2, N, seed=6).requires_grad_()
+    s, a, b = make(adjoint.sparse_csr), fixed_tensor(M, 2).requires_grad_(), fixed_tensor(2, N, seed=6).requires_grad_()
     result = sparse.sampled_addmm(s, a, b, beta=0.5, alpha=2)
     assert result.layout is adjoint.sparse_csr
     x = s.detach().to_dense()
@@ -282,7 +282,7 @@ def test_softmax(dim: int) -> None:
 
 
 def test_spdiags() -> None:
-    diagonals = fixed(3, 5).requires_grad_()
+    diagonals = fixed_tensor(3, 5).requires_grad_()
     offsets = adjoint.tensor([0, -1, 2])
     for layout in (None, *PLAIN):
         matrix = sparse.spdiags(diagonals, offsets, (4, 6), layout)
@@ -296,7 +296,7 @@ def test_spdiags() -> None:
 def test_spsolve(layout: Any) -> None:
     x = adjoint.from_numpy(values_at_random()[:, :M] + 3 * np.eye(M))
     s = x.to_sparse(layout=layout).requires_grad_()
-    b = fixed(M, 2).requires_grad_()
+    b = fixed_tensor(M, 2).requires_grad_()
     solution = sparse.spsolve(s, b)
     np.testing.assert_allclose(solution.detach(), np.linalg.solve(x.numpy(), b.detach().numpy()))
     solution.sum().backward()
@@ -351,7 +351,7 @@ def test_gradients_have_the_layout_of_the_leaf(layout: Any) -> None:
 
 
 def test_functions_with_dense_gradients() -> None:
-    for function in (lambda s: s @ fixed(N, 2), lambda s: s.sum(), lambda s: fixed(M, N) + s):
+    for function in (lambda s: s @ fixed_tensor(N, 2), lambda s: s.sum(), lambda s: fixed_tensor(M, N) + s):
         s = make(adjoint.sparse_csr)
         function(s).sum().backward()
         assert s.grad.layout is adjoint.strided
@@ -381,8 +381,8 @@ def test_gradcheck_masked(masked: bool | None) -> None:
     options = {} if masked is None else {"masked": masked}
     has_pattern = masked is True
     assert gradcheck(lambda s: s.to_dense(), s, raise_exception=False, **options) is has_pattern
-    assert gradcheck(lambda s: sparse.mm(s, fixed(N, 2)), s, raise_exception=False, **options) is has_pattern
-    assert gradcheck(lambda s: s @ fixed(N, 2), s, **options)
+    assert gradcheck(lambda s: sparse.mm(s, fixed_tensor(N, 2)), s, raise_exception=False, **options) is has_pattern
+    assert gradcheck(lambda s: s @ fixed_tensor(N, 2), s, **options)
     assert gradcheck(lambda s: s.to_dense(masked_grad=False), s, **options)
     with pytest.raises(ValueError, match="Sparse output is not supported at gradcheck yet"):
         gradcheck(lambda s: s * 2, s, **options)
@@ -468,7 +468,7 @@ BAGS: list[dict[str, Any]] = [
     {},
     {"mode": "sum"},
     {"padding_idx": 1},
-    {"mode": "sum", "per_sample_weights": fixed(4)},
+    {"mode": "sum", "per_sample_weights": fixed_tensor(4)},
 ]
 
 
@@ -476,9 +476,9 @@ BAGS: list[dict[str, Any]] = [
 def test_embedding(options: dict[str, Any]) -> None:
     gradients = []
     for is_sparse in (True, False):
-        w = fixed(4, 2).requires_grad_()
+        w = fixed_tensor(4, 2).requires_grad_()
         y = functional.embedding(adjoint.tensor([[1, 1], [3, 0]]), w, sparse=is_sparse, **options)
-        (y * fixed(2, 2, 2)).sum().backward()
+        (y * fixed_tensor(2, 2, 2)).sum().backward()
         gradients.append(w.grad)
     actual, expected = gradients
     assert actual.layout is adjoint.sparse_coo
@@ -492,24 +492,24 @@ def test_embedding(options: dict[str, Any]) -> None:
 def test_embedding_bag(options: dict[str, Any]) -> None:
     gradients = []
     for is_sparse in (True, False):
-        w = fixed(4, 2).requires_grad_()
+        w = fixed_tensor(4, 2).requires_grad_()
         y = functional.embedding_bag(
             adjoint.tensor([1, 1, 3, 0]), w, adjoint.tensor([0, 2]), sparse=is_sparse, **options
         )
-        (y * fixed(2, 2)).sum().backward()
+        (y * fixed_tensor(2, 2)).sum().backward()
         gradients.append(w.grad)
     assert gradients[0].layout is adjoint.sparse_coo
     np.testing.assert_allclose(gradients[0].to_dense(), gradients[1])
 
 
 def test_embedding_refuses_frequencies() -> None:
-    w = fixed(4, 2).requires_grad_()
+    w = fixed_tensor(4, 2).requires_grad_()
     with pytest.raises(RuntimeError, match="scale_grad_by_freq not supported with sparse gradients"):
         functional.embedding(adjoint.tensor([1]), w, sparse=True, scale_grad_by_freq=True)
 
 
 def test_second_order_of_embedding() -> None:
-    w = fixed(4, 2).requires_grad_()
+    w = fixed_tensor(4, 2).requires_grad_()
     y = functional.embedding(adjoint.tensor([1, 1, 3]), w, sparse=True)
     (g,) = grad((y**3).sum(), w, create_graph=True)
     assert g.layout is adjoint.sparse_coo
@@ -542,7 +542,7 @@ def test_in_place() -> None:
     assert s._version == 3
     assert s.zero_()._nnz() == 0
     assert s.layout is adjoint.sparse_csr
-    d = fixed(M, N)
+    d = fixed_tensor(M, N)
     expected = d - 2 * x
     assert d.sub_(x.to_sparse(), alpha=2).tolist() == expected.tolist()
     assert d.mul_(x.to_sparse()).tolist() == (expected * x).tolist()
@@ -554,8 +554,8 @@ def test_in_place_with_history() -> None:
     y.mul_(3)
     sparse.sum(y).backward()
     assert set(s.grad._values().tolist()) == {6}
-    v = fixed(2).requires_grad_()
-    d = fixed(M, N) * 1
+    v = fixed_tensor(2).requires_grad_()
+    d = fixed_tensor(M, N) * 1
     d += adjoint.sparse_coo_tensor([[0, 1], [2, 3]], v, (M, N))
     (d * d.detach()).sum().backward()
     np.testing.assert_allclose(v.grad, [d[0, 2].item(), d[1, 3].item()])
@@ -563,13 +563,13 @@ def test_in_place_with_history() -> None:
 
 def test_overwritten_values_are_found() -> None:
     s = make(adjoint.sparse_csr)
-    b = fixed(N, 2).requires_grad_()
+    b = fixed_tensor(N, 2).requires_grad_()
     y = sparse.mm(s, b)
     with adjoint.no_grad():
         s.values().mul_(2)
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         y.sum().backward()
-    v = fixed(2)
+    v = fixed_tensor(2)
     s = adjoint.sparse_coo_tensor([[0, 1], [2, 3]], v, (M, N))
     y = s.coalesce() * 1
     y = sparse.mm(s, b)
@@ -583,14 +583,14 @@ def test_overwritten_values_are_found() -> None:
 
 def test_vmap_over_dense_operands() -> None:
     s = make(adjoint.sparse_csr).detach()
-    columns = fixed(5, N)
+    columns = fixed_tensor(5, N)
     expected = columns @ s.to_dense().T
     np.testing.assert_allclose(adjoint.vmap(lambda c: s @ c)(columns), expected)
     np.testing.assert_allclose(adjoint.vmap(lambda c: adjoint.mv(s, c))(columns), expected)
     jacobian = adjoint.func.jacrev(lambda c: s @ c)(columns[0])
     np.testing.assert_allclose(jacobian, s.to_dense())
     with pytest.raises(NotImplementedError, match="vmap: sparse tensors cannot be made"):
-        adjoint.vmap(lambda v: adjoint.sparse_coo_tensor([[0, 1]], v).to_dense())(fixed(3, 2))
+        adjoint.vmap(lambda v: adjoint.sparse_coo_tensor([[0, 1]], v).to_dense())(fixed_tensor(3, 2))
 
 
 def test_functional_transformations() -> None:
@@ -598,7 +598,7 @@ def test_functional_transformations() -> None:
     gradient = adjoint.func.grad(lambda s: sparse.sum(s * s))(s)
     assert gradient.layout is adjoint.sparse_coo
     np.testing.assert_allclose(gradient.to_dense(), 2 * s.to_dense())
-    value, tangent = adjoint.func.jvp(lambda s: sparse.mm(s, fixed(N, 2)), (s,), (s * 2,))
+    value, tangent = adjoint.func.jvp(lambda s: sparse.mm(s, fixed_tensor(N, 2)), (s,), (s * 2,))
     np.testing.assert_allclose(tangent, 2 * value)
 
 
@@ -622,7 +622,7 @@ def step(w: Tensor) -> Tensor:
 def test_compiled_functions_run_as_they_are() -> None:
     compiled = adjoint.compile(step)
     for _ in range(3):
-        w = fixed(4, 2).requires_grad_()
+        w = fixed_tensor(4, 2).requires_grad_()
         compiled(w).backward()
         grad, w.grad = w.grad, None
         step(w).backward()
@@ -632,7 +632,7 @@ def test_compiled_functions_run_as_they_are() -> None:
 
 @pytest.mark.filterwarnings("ignore:Anomaly Detection", "ignore:Error detected")
 def test_anomaly_mode_looks_at_sparse_cotangents() -> None:
-    w, s = fixed(4, 2).requires_grad_(), make(adjoint.sparse_coo)
+    w, s = fixed_tensor(4, 2).requires_grad_(), make(adjoint.sparse_coo)
     with adjoint.autograd.detect_anomaly():
         step(w).backward()
         with pytest.raises(RuntimeError, match="returned nan values"):
@@ -654,10 +654,10 @@ def test_checkpoint_and_custom_function() -> None:
             return g * 2
 
     s = make(adjoint.sparse_csr)
-    function = lambda s: sparse.mm(Doubled.apply(s), fixed(N, 2))
+    function = lambda s: sparse.mm(Doubled.apply(s), fixed_tensor(N, 2))
     adjoint.utils.checkpoint.checkpoint(function, s, use_reentrant=False).sum().backward()
     grad, s.grad = s.grad, None
-    sparse.mm(s, 2 * fixed(N, 2)).sum().backward()
+    sparse.mm(s, 2 * fixed_tensor(N, 2)).sum().backward()
     np.testing.assert_allclose(grad.to_dense(), s.grad.to_dense())
 
 

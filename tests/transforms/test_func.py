@@ -83,18 +83,18 @@ OPERATORS = {
     "jvp": lambda f: lambda x: jvp(f, (x,), (adjoint.ones_like(x),))[1],
     "vjp": lambda f: lambda x: vjp(f, x)[1](adjoint.ones_like(x))[0],
     "linearize": lambda f: lambda x: linearize(f, x)[1](adjoint.ones_like(x)),
-    "jacrev": lambda f: lambda x: summed(jacrev(f)(x), x),
-    "jacfwd": lambda f: lambda x: summed(jacfwd(f)(x), x),
+    "jacrev": lambda f: lambda x: add_up(jacrev(f)(x), x),
+    "jacfwd": lambda f: lambda x: add_up(jacfwd(f)(x), x),
 }
 REVERSE = ["grad", "vjp", "linearize", "jacrev"]
 
 
-def summed(jacobian, x):
+def add_up(jacobian, x):
     """The row sums of the Jacobian of an elementwise function."""
     return jacobian.sum(-1) if x.ndim else jacobian
 
 
-def composed(names, f):
+def compose(names, f):
     for name in reversed(names):
         f = OPERATORS[name](f)
     return f
@@ -115,14 +115,14 @@ def smooth_derivative(x, order):
 @pytest.mark.parametrize("names", compositions(1, 2, 3), ids="-".join)
 def test_every_composition_gives_the_derivative_of_that_order(names):
     for value in (np.array(0.7), np.array([0.3, -1.1])):
-        close(composed(names, smooth)(adjoint.tensor(value)), smooth_derivative(value, len(names)))
+        close(compose(names, smooth)(adjoint.tensor(value)), smooth_derivative(value, len(names)))
 
 
 @pytest.mark.parametrize("names", compositions(1, 2), ids="-".join)
 def test_compositions_stay_connected_to_inputs_that_require_grad(names):
     value = np.array([0.3, -1.1])
     x = adjoint.tensor(value, requires_grad=True)
-    result = composed(names, smooth)(x)
+    result = compose(names, smooth)(x)
     close(result, smooth_derivative(value, len(names)))
     result.sum().backward()
     close(x.grad, smooth_derivative(value, len(names) + 1))
@@ -132,7 +132,7 @@ def test_compositions_stay_connected_to_inputs_that_require_grad(names):
 def test_compositions_stay_connected_to_captured_tensors(names):
     w = t(3.0).requires_grad_()
     x = t(0.5, 2.0)
-    result = composed(names, lambda x: w**2 * x**3)(x)
+    result = compose(names, lambda x: w**2 * x**3)(x)
     close(result, 9 * math.perm(3, len(names)) * x ** (3 - len(names)))
     (slope,) = adjoint.autograd.grad(result.sum(), w)
     close(slope, (6 * math.perm(3, len(names)) * x ** (3 - len(names))).sum())
@@ -143,7 +143,7 @@ def test_compositions_carry_the_tangents_of_a_user_s_level(names):
     value = np.array([0.3, -1.1])
     with fwAD.dual_level():
         x = fwAD.make_dual(adjoint.tensor(value), t(1.0, 2.0))
-        tangent = fwAD.unpack_dual(composed(names, smooth)(x)).tangent
+        tangent = fwAD.unpack_dual(compose(names, smooth)(x)).tangent
     close(tangent, smooth_derivative(value, len(names) + 1) * [1.0, 2.0])
 
 
@@ -711,7 +711,7 @@ def test_no_grad_around_cuts_the_results_but_not_the_derivative():
         results += [*jvp(square, (x,), (ONES,)), jacrev(square)(x), jacfwd(square)(x), hessian(f)(x)]
         close(results[:2], [3 * X**2, (X**3).sum()])
         close(results[-1], np.diag(6 * X.numpy()))
-        close(composed(["grad", "vjp", "jacrev"], smooth)(x), smooth_derivative(X.numpy(), 3))
+        close(compose(["grad", "vjp", "jacrev"], smooth)(x), smooth_derivative(X.numpy(), 3))
     assert flags_of(*results) == [False] * len(results)
 
 
@@ -775,7 +775,7 @@ def test_functions_that_work_in_place_inside(names):
         return result
 
     x = np.array([0.5, 2.0])
-    close(composed(names, cube)(adjoint.tensor(x)), math.perm(3, len(names)) * x ** (3 - len(names)))
+    close(compose(names, cube)(adjoint.tensor(x)), math.perm(3, len(names)) * x ** (3 - len(names)))
 
 
 def test_writing_to_places():
@@ -981,7 +981,7 @@ def test_threads_do_not_disturb_each_other():
         start.wait()
         x = t(0.1 * (number + 1))
         names = [["grad", "jvp", "jacrev"], ["jvp", "jvp", "jvp"], ["jacfwd", "vjp", "grad"], ["linearize", "jvp"]]
-        results[number] = [composed(names[number], smooth)(x).item() for _ in range(20)]
+        results[number] = [compose(names[number], smooth)(x).item() for _ in range(20)]
 
     threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
     for thread in threads:

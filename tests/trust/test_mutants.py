@@ -53,8 +53,8 @@ def test_equivalent_faults_can_still_be_planted() -> None:
 
 def test_listed_branches_exist_and_have_a_reason() -> None:
     names = {branch.name for path in branches.modules(coverage.PACKAGES) for branch in branches.branches_of(path)}
-    assert [name for name in coverage.listed() if name not in names] == []
-    assert [name for name, reason in coverage.listed().items() if reason == coverage.NOT_YET] == []
+    assert [name for name in coverage.listed_branches() if name not in names] == []
+    assert [name for name, reason in coverage.listed_branches().items() if reason == coverage.NOT_YET] == []
 
 
 def test_the_branches_of_a_function(tmp_path: object) -> None:

@@ -51,7 +51,7 @@ def mix(x: Tensor) -> Tensor:
     return result.to(adjoint.float32)
 
 
-def selected(x: Tensor) -> tuple[Tensor, Tensor]:
+def select(x: Tensor) -> tuple[Tensor, Tensor]:
     result = adjoint.topk(x, 2)
     first, places = adjoint.sort(x, descending=True)
     return result.values + first[:2], result.indices.long() + places[:2]
@@ -136,7 +136,7 @@ def parameters() -> dict[str, Tensor]:
 
 def main() -> None:
     x = adjoint.tensor([1.0, 2.0, 3.0], requires_grad=True)
-    print(gradient(rosenbrock, x), fit(), shapes(adjoint.ones(2, 3)), mix(x), selected(x), numbers(x))
+    print(gradient(rosenbrock, x), fit(), shapes(adjoint.ones(2, 3)), mix(x), select(x), numbers(x))
     print(solve(adjoint.ones(2, 2), adjoint.ones(2, 1)))
     y: Tensor = Cube.apply(x)
     y.sum().backward()

@@ -105,7 +105,7 @@ def archives() -> list[bytes]:
         file = io.BytesIO()
         adjoint.save(value, file)
         files.append(file.getvalue())
-    return files + [rewritten(files[0], partial(instead, pickle.dumps(call, 2))) for call in calls()]
+    return files + [rewrite(files[0], partial(instead, pickle.dumps(call, 2))) for call in calls()]
 
 
 def instead(contents: bytes, _: bytes) -> bytes:
@@ -235,7 +235,7 @@ def mutate(draw: random.Random, data: bytes, pool: list[bytes]) -> bytes:
     return data[:start] + middle + data[end:]
 
 
-def rewritten(data: bytes, change: Callable[[bytes], bytes], part: str = "data.pkl") -> bytes:
+def rewrite(data: bytes, change: Callable[[bytes], bytes], part: str = "data.pkl") -> bytes:
     """An archive with another content of an entry, and the checksum that belongs to it."""
     file = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(data)) as archive, zipfile.ZipFile(file, "w") as other:
@@ -252,7 +252,7 @@ def next_file(draw: random.Random, data: bytes, pool: list[bytes]) -> bytes:
         if inner and data.startswith(b"PK"):
             part = draw.choice(("data.pkl", "data.pkl", "data.pkl", "data/0", "byteorder"))
             with contextlib.suppress(Exception):
-                data = rewritten(data, lambda contents: mutate(draw, contents, pool), part)
+                data = rewrite(data, lambda contents: mutate(draw, contents, pool), part)
         elif inner and data.startswith(b"\x1f\x8b"):
             with contextlib.suppress(Exception):
                 data = gzip.compress(mutate(draw, gzip.decompress(data), pool))

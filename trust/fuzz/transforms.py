@@ -271,7 +271,7 @@ def connected_point(L: Any, x: Any) -> Any:
     return x.view_as(x) if x.requires_grad else x.detach().requires_grad_()
 
 
-def pulled(L: Any, f: Function, x: Any, cotangent: Callable[[Any], Any]) -> Any:
+def pull_cotangents(L: Any, f: Function, x: Any, cotangent: Callable[[Any], Any]) -> Any:
     with L.enable_grad():
         z = connected_point(L, x)
         y = f(z)
@@ -281,10 +281,10 @@ def pulled(L: Any, f: Function, x: Any, cotangent: Callable[[Any], Any]) -> Any:
 
 
 def plain_gradient(L: Any, f: Function, x: Any) -> Any:
-    return pulled(L, lambda x: weighted_sum(L, f(x)), x, L.ones_like)
+    return pull_cotangents(L, lambda x: weighted_sum(L, f(x)), x, L.ones_like)
 
 
-def pushed(L: Any, f: Function, x: Any, tangent: Any) -> tuple[Any, Any]:
+def push(L: Any, f: Function, x: Any, tangent: Any) -> tuple[Any, Any]:
     with L.enable_grad():
         z = connected_point(L, x)
         y = f(z)
@@ -327,7 +327,7 @@ def plain_jacobian(L: Any, f: Function, x: Any) -> Any:
 
 
 def plain_hvp(L: Any, f: Function, x: Any) -> Any:
-    return pushed(L, lambda x: plain_gradient(L, f, x), x, wave(L, x))[1]
+    return push(L, lambda x: plain_gradient(L, f, x), x, wave(L, x))[1]
 
 
 def plain_push(L: Any, f: Function, order: int) -> Function:
@@ -335,7 +335,7 @@ def plain_push(L: Any, f: Function, order: int) -> Function:
     if not order:
         return f
     below = plain_push(L, f, order - 1)
-    return lambda x: pushed(L, below, x, wave(L, x))[1]
+    return lambda x: push(L, below, x, wave(L, x))[1]
 
 
 def plain_laplacian(L: Any, f: Function, x: Any) -> Any:
@@ -356,11 +356,11 @@ def three(x: Any) -> list[Any]:
 PLAIN: dict[str, Transform] = {
     "grad": lambda L, f: lambda x: plain_gradient(L, f, x),
     "value": lambda L, f: lambda x: weighted_sum(L, f(x)) + plain_gradient(L, f, x),
-    "vjp": lambda L, f: lambda x: pulled(L, f, x, lambda y: wave(L, y)),
-    "jvp": lambda L, f: lambda x: pushed(L, f, x, wave(L, x))[1],
-    "jvp and value": lambda L, f: lambda x: sum(pushed(L, f, x, x)),
-    "linearize": lambda L, f: lambda x: pushed(L, f, x, wave(L, x))[1],
-    "dual": lambda L, f: lambda x: pushed(L, f, x, wave(L, x))[1],
+    "vjp": lambda L, f: lambda x: pull_cotangents(L, f, x, lambda y: wave(L, y)),
+    "jvp": lambda L, f: lambda x: push(L, f, x, wave(L, x))[1],
+    "jvp and value": lambda L, f: lambda x: sum(push(L, f, x, x)),
+    "linearize": lambda L, f: lambda x: push(L, f, x, wave(L, x))[1],
+    "dual": lambda L, f: lambda x: push(L, f, x, wave(L, x))[1],
     "jet": lambda L, f: plain_push(L, f, 2),
     "jacrev": lambda L, f: lambda x: plain_jacobian(L, f, x).sum(-1) if x.ndim else plain_jacobian(L, f, x),
     "jacrev in chunks": lambda L, f: lambda x: plain_jacobian(L, f, x),
@@ -377,17 +377,17 @@ PLAIN: dict[str, Transform] = {
     "hooks": lambda L, f: f,
     "saved hooks": lambda L, f: f,
     "a pass": inner_pass,
-    "mixed": lambda L, f: lambda x: pulled(
+    "mixed": lambda L, f: lambda x: pull_cotangents(
         L, lambda y: weighted_sum(L, f(y) * x.sum()) + (x * y.sin()).sum(), x.cos(), L.ones_like
     ),
-    "mixed jvp": lambda L, f: lambda x: pushed(L, lambda y: f(y) * x.sum(), x.cos(), x * x)[1],
+    "mixed jvp": lambda L, f: lambda x: push(L, lambda y: f(y) * x.sum(), x.cos(), x * x)[1],
     "detached": OWN["detached"],
     "twice": OWN["twice"],
     "in place": lambda L, f: lambda x: 2.0 * f(0.5 * x) + 1.0,
     "item": lambda L, f: lambda x: f(x * x),
     "third jet": lambda L, f: plain_push(L, f, 3),
     "compiled": lambda L, f: f,
-    "batched pass": lambda L, f: lambda x: pulled(L, f, x, lambda y: wave(L, y)) + pulled(
+    "batched pass": lambda L, f: lambda x: pull_cotangents(L, f, x, lambda y: wave(L, y)) + pull_cotangents(
         L, f, x, lambda y: wave(L, y, 1.0)
     ),
     "backward": lambda L, f: lambda x: plain_gradient(L, f, x),
@@ -395,12 +395,14 @@ PLAIN: dict[str, Transform] = {
     "functional hvp": lambda L, f: lambda x: plain_hvp(L, f, x),
     "functional vhp": lambda L, f: lambda x: plain_hvp(L, f, x),
     "functional jvp": lambda L, f: plain_push(L, f, 1),
-    "functional vjp": lambda L, f: lambda x: pulled(L, f, x, lambda y: wave(L, y)),
+    "functional vjp": lambda L, f: lambda x: pull_cotangents(L, f, x, lambda y: wave(L, y)),
     "functional hessian": lambda L, f: lambda x: plain_jacobian(L, lambda x: plain_gradient(L, f, x), x),
     "laplacian": lambda L, f: lambda x: plain_laplacian(L, f, x),
     "aux": lambda L, f: lambda x: plain_gradient(L, f, x),
     "jacfwd in chunks": lambda L, f: lambda x: plain_jacobian(L, f, x),
-    "second argument": lambda L, f: lambda x: pulled(L, lambda b: weighted_sum(L, f(x.cos() * b)), x, L.ones_like),
+    "second argument": lambda L, f: (
+        lambda x: pull_cotangents(L, lambda b: weighted_sum(L, f(x.cos() * b)), x, L.ones_like)
+    ),
     "both arguments": lambda L, f: lambda x: plain_jacobian(L, lambda a: f(a * x.sin()), x.cos())
     + plain_jacobian(L, lambda b: f(x.cos() * b.sin()), x),
     "vmap of two": lambda L, f: lambda x: L.stack([f(a) + f(b.sin()) for a, b in zip(three(x), three(x), strict=True)]),

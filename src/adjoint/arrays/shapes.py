@@ -114,12 +114,12 @@ def sum_to(xp: Any, array: Any, shape: Shape) -> Any:
     return xp.reshape(array, shape)
 
 
-def expanded(xp: Any, array: Any, shape: Shape) -> Any:
+def expand_shape(xp: Any, array: Any, shape: Shape) -> Any:
     """A view broadcast to a shape; axes of length one keep their strides, as in torch (NumPy makes them 0).
 
     >>> import numpy
     >>> from adjoint.arrays.libraries import numpy_namespace
-    >>> expanded(numpy_namespace, numpy.ones((2, 1)), (3, 2, 1)).strides
+    >>> expand_shape(numpy_namespace, numpy.ones((2, 1)), (3, 2, 1)).strides
     (0, 8, 8)
     """
     view = xp.broadcast_to(array, shape)

@@ -79,7 +79,7 @@ nn._reduction.get_enum                      HERE:reduction_number               
 nn.attention.SDPBackend                     HERE:SDPBackend                           transformers, diffusers
 nn.attention.sdpa_kernel                    HERE:sdpa_kernel                          transformers, diffusers
 nn.init._calculate_fan_in_and_fan_out       adjoint.nn.init:fans                          normflows, timm
-nn.modules.utils._ntuple                    HERE:repeated                                 timm
+nn.modules.utils._ntuple                    HERE:make_repeat                              timm
 nn.modules.utils._single                    HERE:single                                   torchbnn
 nn.modules.utils._pair                      HERE:pair                                     kornia, torchbnn
 nn.modules.utils._triple                    HERE:triple                                   torchbnn
@@ -386,7 +386,7 @@ def standard_basis(tensors: Sequence[Any], tensor_numels: Sequence[int]) -> tupl
 # arguments of layers --------------------------------------------------------------------------------------------------
 
 
-def repeated(n: int, name: str = "parse") -> Callable[[Any], tuple[Any, ...]]:
+def make_repeat(n: int, name: str = "parse") -> Callable[[Any], tuple[Any, ...]]:
     """A function that repeats a number n times, and converts an iterable to a tuple."""
 
     def parse(x: Any) -> tuple[Any, ...]:
@@ -397,7 +397,7 @@ def repeated(n: int, name: str = "parse") -> Callable[[Any], tuple[Any, ...]]:
 
 
 single, pair, triple, quadruple = (
-    repeated(n, name) for n, name in enumerate(("_single", "_pair", "_triple", "_quadruple"), 1)
+    make_repeat(n, name) for n, name in enumerate(("_single", "_pair", "_triple", "_quadruple"), 1)
 )
 
 

@@ -64,9 +64,9 @@ def branch_at(mask: Tensor, branch: Branch, args: list[Tensor]) -> Any:
         return branch(*args)
     flat_mask = ops.reshape(ops.expand(mask, shape), (-1,))
     first = ops.argmax(ops.cast(flat_mask, uint8), 0)
-    return branch(*[replaced(mask, arg, ops.expand(arg.detach(), shape), first) for arg in args])
+    return branch(*[replace_outside(mask, arg, ops.expand(arg.detach(), shape), first) for arg in args])
 
 
-def replaced(mask: Tensor, arg: Tensor, whole: Tensor, number: Tensor) -> Tensor:
+def replace_outside(mask: Tensor, arg: Tensor, whole: Tensor, number: Tensor) -> Tensor:
     """An argument whose elements outside of a mask are one of them, by its number in the whole, as a constant."""
     return ops.where(mask, arg, ops.take(ops.reshape(whole, (-1,)), number))

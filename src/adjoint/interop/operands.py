@@ -40,7 +40,7 @@ def tensor_of(value: Any) -> Tensor:
     if is_array(value):
         return tensor_of_array(value)
     if isinstance(value, (list, tuple)) and any(True for _ in tensors_in(value)):
-        return ops.stack(promoted(*[tensor_of(member) for member in value]), 0)
+        return ops.stack(promote(*[tensor_of(member) for member in value]), 0)
     array = numpy.asarray(value)
     from_numpy_dtype(array.dtype)  # refuses what Tensors cannot hold
     return new_tensor(array)
@@ -170,7 +170,7 @@ def result_kind(*values: Any) -> numpy.dtype[Any]:
     return numpy.result_type(*[kind_of(v) if is_tensor(v) else v for v in values])
 
 
-def promoted(*values: Any) -> list[Tensor]:
+def promote(*values: Any) -> list[Tensor]:
     """All as Tensors of one dtype, by NumPy's rules.
 
     >>> import adjoint

@@ -28,7 +28,7 @@ def call(rule: Rule, ops: Any, values: Values) -> Any:
     return result if rule.outputs is None else tuple(result)
 
 
-def saved(rule: Rule, name: str, values: Values, y: Any) -> Any:
+def value_of_parameter(rule: Rule, name: str, values: Values, y: Any) -> Any:
     """The value of a formula's parameter of this name."""
     if name == "y":
         return y
@@ -61,7 +61,7 @@ def vjp(rule: Rule, ops: Any, g: Any, values: Values, y: Any, needs: Sequence[bo
     inputs_needed = needed_inputs(rule, needs)
 
     def value_of(name: str) -> Any:
-        return tuple(needs) if name == "needs" else saved(rule, name, values, y)
+        return tuple(needs) if name == "needs" else value_of_parameter(rule, name, values, y)
 
     cotangents: dict[str, Any] = {}
     for formula in rule.vjps:
@@ -112,7 +112,8 @@ def _elementwise_jvp(rule: Rule, ops: Any, tangents: Values, values: Values, y: 
         if name not in tangents:
             continue
         total = plus(
-            total, run(formula, ops, tangents[name], lambda needed_inputs: saved(rule, needed_inputs, values, y))
+            total,
+            run(formula, ops, tangents[name], lambda needed_inputs: value_of_parameter(rule, needed_inputs, values, y)),
         )
     return None if total is None else like(ops, total, y)
 
@@ -144,7 +145,8 @@ def _general_jvp(rule: Rule, ops: Any, tangents: Values, values: Values, y: Any,
             if name == rule.sequence:
                 t = tangent_or_zero(ops, t, values[name])
             total = plus(
-                total, run(rule.jvps[name], ops, t, lambda needed_inputs: saved(rule, needed_inputs, values, y))
+                total,
+                run(rule.jvps[name], ops, t, lambda needed_inputs: value_of_parameter(rule, needed_inputs, values, y)),
             )
     if not rest:
         return total

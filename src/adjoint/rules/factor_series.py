@@ -44,7 +44,7 @@ def turning(ops: Any, rows: Rows, k: int) -> Any:
     return sum(terms[1:], terms[0])
 
 
-def undefined(ops: Any, of_gaps: Any) -> Any:
+def nan_of_equal_values(ops: Any, of_gaps: Any) -> Any:
     """NaN where two different values are equal, 0 elsewhere."""
     identity = ops.identity(of_gaps, *of_gaps.shape[-2:])
     return ops.where(of_gaps + identity == 0, nan, 0.0)
@@ -69,7 +69,7 @@ def eigh(step: Any) -> Any:
             turn = turn + 1j * on_diagonal(ops, turning(ops, turns, k))
         turn = turn if inner is None else turn + on_diagonal(ops, diagonal(ops, inner))
         result_turns.append(turn)
-        turns.append(turn + undefined(ops, of_gaps) if k == 1 else turn)
+        turns.append(turn + nan_of_equal_values(ops, of_gaps) if k == 1 else turn)
     return ops.stack(rows, 0), vectors @ ops.stack(result_turns, 0)
 
 
@@ -140,7 +140,7 @@ def svd(step: Any) -> Any:
         shown_u.append(next_u)
         shown_v.append(next_v)
         if k == 1:
-            columns = ops.sum(undefined(ops, squares), (squares.ndim - 2,), True)
+            columns = ops.sum(nan_of_equal_values(ops, squares), (squares.ndim - 2,), True)
             next_u, next_v = next_u + columns, next_v + columns
         us.append(next_u)
         vs.append(next_v)

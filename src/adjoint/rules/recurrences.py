@@ -194,7 +194,7 @@ def member_at(arguments: dict[str, Any], slot: Slot) -> Any:
     return arguments[name] if i is None else arguments[name][i]
 
 
-def replaced(arguments: dict[str, Any], slots: list[Slot], arrays: list[Any]) -> dict[str, Any]:
+def replace_arguments(arguments: dict[str, Any], slots: list[Slot], arrays: list[Any]) -> dict[str, Any]:
     """The arguments with other arrays for some factors."""
     arguments = dict(arguments)
     for (name, i), array in zip(slots, arrays, strict=True):
@@ -209,7 +209,7 @@ def _convolution(step: Step, values: dict[str, Any], slots: list[Slot], series: 
     """The convolution of the series of factors, the other factors being constants."""
 
     def on(*arrays: Any) -> Any:
-        return step.level.over_orders(step.rule, replaced(values, slots, list(arrays)), slots)
+        return step.level.over_orders(step.rule, replace_arguments(values, slots, list(arrays)), slots)
 
     if len(slots) == 1:
         return on(series[0])
@@ -218,7 +218,7 @@ def _convolution(step: Step, values: dict[str, Any], slots: list[Slot], series: 
     total = None
     n = series[0].shape[0]
     for k in range(n):
-        fixed = replaced(values, slots[:1], [series[0][k]])
+        fixed = replace_arguments(values, slots[:1], [series[0][k]])
         part = _convolution(step, fixed, slots[1:], [s[: n - k] for s in series[1:]])
         part = step.ops.cat([*[step.ops.zeros_like(part[:1])] * k, part], 0)
         total = part if total is None else total + part
@@ -251,7 +251,7 @@ def _by_jvp(step: Step) -> Any:
         return None
     if n == 1:
         return _with_first_by_name(step, None)
-    rates = {name: derived(step, s) for name, s in step.series.items()}
+    rates = {name: derive_series(step, s) for name, s in step.series.items()}
     if not needs_result(step):
         return _with_first_by_name(step, _integrate(step, _jvp(step, rates, step.y, n - 1)))
     outputs = (step.y,) if rule.outputs is None else step.y
@@ -298,10 +298,10 @@ def needs_result(step: Step) -> bool:
     )
 
 
-def derived(step: Step, series: Any) -> Any:
+def derive_series(step: Step, series: Any) -> Any:
     """The series of the derivative by t, of one order less."""
     if isinstance(series, list):
-        return [None if s is None else derived(step, s) for s in series]
+        return [None if s is None else derive_series(step, s) for s in series]
     rest = series[1:]
     return rest * step.level.numbers(rest)
 
@@ -421,7 +421,7 @@ def _power_of_series(step: Step) -> Any:
     ops, x, exponent = step.ops, step.complete("input"), step.complete("exponent")
     if step.n == 1:
         return step.y[None]
-    rates = ops.series_quotient(derived(step, x), x[:-1], 0) / step.level.numbers(x[1:])
+    rates = ops.series_quotient(derive_series(step, x), x[:-1], 0) / step.level.numbers(x[1:])
     logarithm = step.with_first(ops.log(x[0]), rates)
     product = ops.series_product(exponent, logarithm, 0)
     return step.y * ops.series_riccati(step.with_first(ops.zeros_like(product[0]), product[1:]), "exp", 0)
@@ -550,7 +550,7 @@ def _logarithmic_rate(step: Step) -> Any:
         return step.ops.sum(step.ops.diagonal(product, 0, product.ndim - 2, product.ndim - 1), (product.ndim - 2,))
 
     a = step.series["A"]
-    return step.level.run(rate, a[:-1], derived(step, a))
+    return step.level.run(rate, a[:-1], derive_series(step, a))
 
 
 def _det(step: Step) -> Any:

@@ -12,7 +12,7 @@ from adjoint.arrays.dtypes import from_numpy_dtype, kind_of
 from adjoint.arrays.kernels import products_and_sums
 from adjoint.arrays.kernels.products_and_sums import EXPAND, JOIN, PERMUTE, PERMUTE_BACK, RESHAPE, STACK, SUM_TO, SWAP
 from adjoint.arrays.namespace import row_major, underlying
-from adjoint.arrays.shapes import expanded, require_dim, sum_to
+from adjoint.arrays.shapes import expand_shape, require_dim, sum_to
 
 from .declare import Array, Arrays, constant, linear
 from .elementwise import cloned
@@ -231,7 +231,7 @@ def expand(xp, input: Array, size):
         view = products_and_sums.expanded(input, size)
         if view is not None:
             return view
-    return expanded(xp, input, expanded_sizes(input, size))
+    return expand_shape(xp, input, expanded_sizes(input, size))
 
 
 @expand.vjp("input", native=SUM_TO)

@@ -75,7 +75,7 @@ class Flat:
         self.size = sum(self.sizes)
         #: True for a function of arrays: it gets differentiable arrays with NumPy's meaning for Tensors.
         self.of_arrays = False
-        self.kind = kind or promoted([kind_of_leaf.to_real() for kind_of_leaf in self.kinds])
+        self.kind = kind or common_dtype([kind_of_leaf.to_real() for kind_of_leaf in self.kinds])
 
     def start(self) -> Tensor:
         """The vector of the tree from which the layout was made."""
@@ -126,7 +126,7 @@ def reshape(tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
     return tensor if tensor.shape == shape else ops.reshape(tensor, shape)
 
 
-def promoted(kinds: list[dtype]) -> dtype:
+def common_dtype(kinds: list[dtype]) -> dtype:
     """The dtype that holds all of these; float64 for none."""
     common = kinds[0] if kinds else float64
     for kind in kinds[1:]:

@@ -251,7 +251,7 @@ def ones(*size: Any, dtype: Any = None, device: Device = None, requires_grad: bo
             [1., 1.]])
     """
     shape, kind, target = _read_request("ones", size, dtype, out)
-    return _into(target, _wrap(filling.filled(numpy.empty(shape, kind), 1), requires_grad, "ones", device))
+    return _into(target, _wrap(filling.fill(numpy.empty(shape, kind), 1), requires_grad, "ones", device))
 
 
 def empty(*size: Any, dtype: Any = None, device: Device = None, requires_grad: bool = False, **out: Any) -> Tensor:
@@ -323,7 +323,7 @@ def full(
     kind = scalar_dtype(fill_value) if dtype is None else as_dtype(dtype, "full")
     check_number(kind, fill_value)
     shape = check_shape("full", (size,), allow_int=False)
-    values = filling.filled(numpy.empty(shape, kind.numpy), number_as(fill_value, kind.numpy))
+    values = filling.fill(numpy.empty(shape, kind.numpy), number_as(fill_value, kind.numpy))
     return _wrap(values, requires_grad, "full", device)
 
 

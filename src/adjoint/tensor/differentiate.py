@@ -155,7 +155,7 @@ def grad(
         quick = gradients_of(outputs, members, grad_outputs, retain, create_graph)
         if quick is not None:
             unused = allow_unused or materialize_grads
-            quick_gradients = finished(quick, members, unused, create_graph, materialize_grads)
+            quick_gradients = finish_gradients(quick, members, unused, create_graph, materialize_grads)
             return (
                 gradients_like(quick_gradients, (outputs, members), grad_outputs)
                 if registry.overriding
@@ -186,11 +186,11 @@ def grad(
             captures.setdefault(node, []).append((nr, position))
     retain = create_graph if retain_graph is None else retain_graph
     captured = run_backward(edges_of(roots), cotangents, retain, create_graph, captures, len(targets), False)
-    gradients = finished(captured, targets, allow_unused or materialize_grads, create_graph, materialize_grads)
+    gradients = finish_gradients(captured, targets, allow_unused or materialize_grads, create_graph, materialize_grads)
     return gradients_like(gradients, (roots, targets), grad_outputs) if registry.overriding else gradients
 
 
-def finished(
+def finish_gradients(
     gradients: list[Any], targets: Sequence[Target], allow_unused: bool | None, create_graph: bool, materialize: bool
 ) -> tuple[TensorBase | None, ...]:
     """The captured cotangents as Tensors."""

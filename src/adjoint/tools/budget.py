@@ -419,7 +419,7 @@ def _flat(args: list[Any] | tuple[Any, ...]) -> Iterator[Any]:
             yield value
 
 
-def unpacked(packed: Any) -> Any:
+def unpack(packed: Any) -> Any:
     """A saved tensor again."""
     return new_tensor(unmodified(*packed) if isinstance(packed, Outside) else array_of(packed))
 
@@ -688,7 +688,7 @@ class Automatic:
         plan = self.plans.get(key)
         recorder = Recorder(plan, self.directory)
         with ExitStack() as blocks:
-            blocks.enter_context(saved_tensors_hooks(recorder.pack, unpacked))
+            blocks.enter_context(saved_tensors_hooks(recorder.pack, unpack))
             blocks.enter_context(_recording(recorder))
             result = self.function(*args, **kwargs)
         if recorder.plan is None:

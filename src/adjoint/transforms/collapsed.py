@@ -23,7 +23,7 @@ from adjoint.arrays.dtypes import kind_of
 from adjoint.core.graph import TensorBase
 from adjoint.core.operations.operation import Operation
 from adjoint.rules.derive import call
-from adjoint.rules.recurrences import Slot, Step, member_at, replaced, slots_of, with_rank, zeros_for
+from adjoint.rules.recurrences import Slot, Step, member_at, replace_arguments, slots_of, with_rank, zeros_for
 from adjoint.runtime.pytree import LEAF
 from adjoint.tensor.table import ops
 from adjoint.transforms import forward
@@ -123,7 +123,9 @@ def multilinear(step: Step) -> Any:
 
     def on(*operands: Slot) -> Any:
         whole_rows = [rows[slot] if len(operands) == 1 else rows[slot][:-1] for slot in operands]
-        return step.level.over_orders(step.rule, replaced(step.values, list(operands), whole_rows), list(operands))
+        return step.level.over_orders(
+            step.rule, replace_arguments(step.values, list(operands), whole_rows), list(operands)
+        )
 
     total = on(slots[0])
     for slot in slots[1:]:
@@ -165,7 +167,7 @@ def by_series(step: Step) -> Any:
     rows = [member_at(step.series, slot) for slot in slots]
 
     def function(*arrays: Any) -> Any:
-        return call(step.rule, ops, replaced(step.values, slots, list(arrays)))
+        return call(step.rule, ops, replace_arguments(step.values, slots, list(arrays)))
 
     def along(*directions: Any) -> Any:
         series = tuple([direction, ops.zeros_like(direction)] for direction in directions)

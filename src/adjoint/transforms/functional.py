@@ -138,8 +138,8 @@ def vjp(
         check_differentiable(outputs.tensors, strict)
         vectors = read_vectors("vjp", v, outputs, VECTOR_FOR_OUTPUT)
         cotangents = pull(outputs.tensors, primals, vectors, create_graph)
-        products = filled(cotangents, primals, strict, create_graph, INDEPENDENT, CONSTANT_JACOBIAN)
-    return finished(outputs, create_graph), finished(Tree(products, arguments.structure), create_graph)
+        products = zeros_for_none(cotangents, primals, strict, create_graph, INDEPENDENT, CONSTANT_JACOBIAN)
+    return finish(outputs, create_graph), finish(Tree(products, arguments.structure), create_graph)
 
 
 @for_primals
@@ -187,7 +187,7 @@ def jvp(
                 outputs.tensors, primals, vectors, create_graph, strict,
                 [INDEPENDENT, INDEPENDENT_ENTRY, CONSTANT_JACOBIAN],
             )  # fmt: skip
-    return finished(outputs, create_graph), finished(Tree(products, outputs.structure), create_graph)
+    return finish(outputs, create_graph), finish(Tree(products, outputs.structure), create_graph)
 
 
 @for_primals
@@ -218,8 +218,8 @@ def vhp(
         arguments, primals, vectors = along("vhp", inputs, v, create_graph)
         output, gradient = value_and_gradient("vhp", func, arguments.structure, primals, strict)
         cotangents = pull(gradient, primals, vectors, create_graph)
-        products = filled(cotangents, primals, strict, create_graph, INDEPENDENT_JACOBIAN, CONSTANT_HESSIAN)
-    return finished(output, create_graph), finished(Tree(products, arguments.structure), create_graph)
+        products = zeros_for_none(cotangents, primals, strict, create_graph, INDEPENDENT_JACOBIAN, CONSTANT_HESSIAN)
+    return finish(output, create_graph), finish(Tree(products, arguments.structure), create_graph)
 
 
 @for_primals
@@ -272,7 +272,7 @@ def hvp(
                 gradient, primals, vectors, create_graph, strict,
                 [INDEPENDENT_HESSIAN_ENTRY, INDEPENDENT_HESSIAN_ENTRY, CONSTANT_HESSIAN],
             )  # fmt: skip
-    return finished(output, create_graph), finished(Tree(products, arguments.structure), create_graph)
+    return finish(output, create_graph), finish(Tree(products, arguments.structure), create_graph)
 
 
 @for_primals
@@ -442,7 +442,7 @@ def is_flat(structure: TreeDef) -> bool:
     return kind is None or (issubclass(kind, tuple) and all(child.is_leaf for child in structure.children))
 
 
-def finished(tree: Tree, create_graph: bool) -> Any:
+def finish(tree: Tree, create_graph: bool) -> Any:
     """The results for the user: the Tensors in their structure, with history only if requested."""
     return tree.structure.unflatten(tree.tensors if create_graph else detach(tree.tensors))
 
@@ -496,7 +496,7 @@ def pull(
     return list(grad(roots, inputs, vectors, create_graph=create_graph, allow_unused=True))
 
 
-def filled(
+def zeros_for_none(
     products: Sequence[Tensor | None], like: list[Tensor], strict: bool, create_graph: bool, missing: str, constant: str
 ) -> list[Tensor]:
     """Replace None by zeros. strict: None is an error, and with create_graph so is a result without history."""
@@ -524,7 +524,7 @@ def value_and_gradient(
         check_implicit(value._array)
     gradients = pull([value], primals, [ops.ones_like(value.detach())], True)
     missing = CONSTANT_GRADIENT if name == "hessian" else INDEPENDENT
-    return output, filled(gradients, primals, strict, True, missing, CONSTANT_GRADIENT)
+    return output, zeros_for_none(gradients, primals, strict, True, missing, CONSTANT_GRADIENT)
 
 
 def push_by_double_backward(
@@ -539,10 +539,10 @@ def push_by_double_backward(
     independent, missing, constant = messages
     dependent = [output for output in outputs if output.requires_grad]
     dummies = [needing_grad(ops.zeros_like(output.detach())) for output in dependent]
-    cotangents = filled(pull(dependent, primals, dummies, True), primals, strict, False, independent, "")
+    cotangents = zeros_for_none(pull(dependent, primals, dummies, True), primals, strict, False, independent, "")
     results = iter(pull(cotangents, dummies, tangents, create_graph) if dummies else [])
     pushed_or_none = [next(results) if output.requires_grad else None for output in outputs]
-    return filled(pushed_or_none, outputs, strict, create_graph, missing, constant)
+    return zeros_for_none(pushed_or_none, outputs, strict, create_graph, missing, constant)
 
 
 def push(
@@ -562,7 +562,7 @@ def push(
         duals = [x if t is None else forward.dual(x, t, level) for x, t in pairs]
         outputs = evaluate(duals)
         results = [forward.tangent_of(output, level) for output in outputs.tensors]
-    return outputs, filled(results, outputs.tensors, False, False, "", "")
+    return outputs, zeros_for_none(results, outputs.tensors, False, False, "", "")
 
 
 # --- whole Jacobians
@@ -617,9 +617,7 @@ def full_jacobian(evaluate: Evaluation, arguments: Tree, by_columns: bool | None
     else:
         blocks = rows(job, primals, outputs.tensors, settings)
     job.warn()
-    return outputs.structure.unflatten(
-        finished(Tree(row, arguments.structure), settings.create_graph) for row in blocks
-    )
+    return outputs.structure.unflatten(finish(Tree(row, arguments.structure), settings.create_graph) for row in blocks)
 
 
 def rows(job: Job, primals: list[Tensor], outputs: list[Tensor], settings: Settings) -> list[list[Tensor]]:
@@ -630,7 +628,7 @@ def rows(job: Job, primals: list[Tensor], outputs: list[Tensor], settings: Setti
         zeros = [zero_block(outputs[number], x) for x in primals]
         missing = INDEPENDENT_OUTPUT.replace("{output}", str(number))
         strict = settings.strict and outputs[number].numel() > 0
-        jacobian_rows.append(filled(blocks, zeros, strict, settings.create_graph, missing, CONSTANT_JACOBIAN))
+        jacobian_rows.append(zeros_for_none(blocks, zeros, strict, settings.create_graph, missing, CONSTANT_JACOBIAN))
     return jacobian_rows
 
 

@@ -63,10 +63,10 @@ def samples_of(rule: Rule) -> list[Sample]:
     """All samples of a rule. An empty list if its parameters have no source."""
     if rule.name in SAMPLES:
         return SAMPLES[rule.name]
-    return [*derived(rule), *MORE.get(rule.name, ())]
+    return [*derive(rule), *MORE.get(rule.name, ())]
 
 
-def derived(rule: Rule) -> Iterator[Sample]:
+def derive(rule: Rule) -> Iterator[Sample]:
     """Samples that the signature gives: for elementwise operations, one array, or axes that a core signature names."""
     filled = set(rule.inputs) | {p.name for p in rule.parameters if p.default is not p.empty}
     if set(rule.names) - filled or rule.sequence is not None:

@@ -67,14 +67,14 @@ def full_like(array: Any, value: Any, **options: Any) -> Any:
     array([3., 3.])
     """
     if _is_made_by_rows(array, options):
-        return filled(numpy.empty(array.shape, options.get("dtype") or array.dtype), value)
+        return fill(numpy.empty(array.shape, options.get("dtype") or array.dtype), value)
     return numpy.full_like(array, value, **options)
 
 
-def filled(array: Any, value: Any) -> Any:
+def fill(array: Any, value: Any) -> Any:
     """The array, with a value written to all elements as numpy.full does.
 
-    >>> filled(numpy.empty(2), 3)
+    >>> fill(numpy.empty(2), 3)
     array([3., 3.])
     """
     if type(value) is int or (type(value) is float and array.dtype.kind == "f"):

@@ -207,8 +207,7 @@ class DeviceProgram(Program):
             return Observed(self._by_function(instruction))
         elements = Elements(group, self.scratch)
         views = [
-            [self.block_view(widened(view, group.shape)) for view in some]
-            for some in (elements.inputs, elements.outputs)
+            [self.block_view(widen(view, group.shape)) for view in some] for some in (elements.inputs, elements.outputs)
         ]
         return device_region.Region(region_kernel(elements.form()), *views)
 
@@ -261,7 +260,7 @@ def parts_of(entry: Any, scratch: set[int]) -> list[Any]:
     return halves
 
 
-def widened(view: View, shape: tuple[int, ...]) -> View:
+def widen(view: View, shape: tuple[int, ...]) -> View:
     """A view that is broadcast to a shape."""
     return view if view.shape == shape else view.replace(shape=shape, strides=broadcast_strides(view, shape))
 

@@ -172,7 +172,7 @@ class Watch(Interceptor):
 
     def follow_zeros(self, node: Node, received: Any, pulled: list[Any]) -> None:
         """Note for the nodes behind this one where the zeros come from that they are going to get."""
-        before = sum(count(value, is_zero) for value in listed(received))
+        before = sum(count(value, is_zero) for value in defined_cotangents(received))
         for (target, _), value in zip(node.next_functions, pulled, strict=False):
             zeros = 0 if value is None or target is None else count(value, is_zero)
             source = node if zeros > before else self.zeros.get(node)
@@ -206,7 +206,7 @@ class Watch(Interceptor):
         )
 
 
-def listed(received: Any) -> list[Any]:
+def defined_cotangents(received: Any) -> list[Any]:
     """The defined cotangents that a node received."""
     values = received if isinstance(received, list) else [received]
     return [value for value in values if value is not None]

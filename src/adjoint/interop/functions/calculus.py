@@ -18,7 +18,7 @@ from adjoint.interop.operands import (
     inexact,
     kind_of,
     number,
-    promoted,
+    promote,
     tensor_of,
     values_of,
 )
@@ -91,7 +91,7 @@ def _slopes(f, axis, h, edge_order):
         )
     if h.ndim > 1:
         raise ValueError("distances must be either scalars or 1d")
-    f, h = promoted(f, h)
+    f, h = promote(f, h)
     at = [f.narrow(axis, i, 1) for i in ((0, 1, 2, -3, -2, -1) if edge_order == 2 else (0, 1, 1, -2, -2, -1))]
     f0, f1, f2, f3, f4, f5 = at
     before, center, after = _part(f, axis, None, -2), _part(f, axis, 1, -1), _part(f, axis, 2, None)
@@ -301,7 +301,7 @@ for _name, (_operation, _where) in _OUTSIDE.items():
 @function("lib.scimath.logn")
 def logn(n: Array, x: Array):
     """The logarithm to base n, complex where it has to be."""
-    n, x = promoted(_as_complex(n, _negative), _as_complex(x, _negative))
+    n, x = promote(_as_complex(n, _negative), _as_complex(x, _negative))
     return ops.log(x) / ops.log(n)
 
 

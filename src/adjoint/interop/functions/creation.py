@@ -14,7 +14,7 @@ from adjoint.interop.operands import (
     kind_of,
     numpy_dtype,
     plain,
-    promoted,
+    promote,
     tensor_of,
     values_of,
 )
@@ -202,7 +202,7 @@ def linspace(start: Operand, stop: Operand, num=50, endpoint=True, retstep=False
     num = int(plain(num))
     if num < 0:
         raise ValueError(f"Number of samples, {num}, must be non-negative.")
-    first, last, _ = promoted(start, stop, 0.0)
+    first, last, _ = promote(start, stop, 0.0)
     gaps = num - 1 if endpoint else num
     step = (last - first) / gaps if gaps > 0 else (last - first) * numpy.nan
     shape = [num, *numpy.broadcast_shapes(tuple(first.shape), tuple(last.shape))]
@@ -237,7 +237,7 @@ def logspace(start: Operand, stop: Operand, num=50, endpoint=True, base: Operand
 @function("geomspace")
 def geomspace(start: Operand, stop: Operand, num=50, endpoint=True, dtype=None, axis=0):
     """`num` numbers from start to stop in geometric progression."""
-    first, last, _ = promoted(start, stop, numpy.zeros(()))
+    first, last, _ = promote(start, stop, numpy.zeros(()))
     if bool(ops.any(first == 0)) or bool(ops.any(last == 0)):
         raise ValueError("Geometric sequence cannot include zero")
     ratio = last / first

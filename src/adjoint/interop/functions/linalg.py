@@ -8,7 +8,7 @@ from adjoint.core.graph import new_tensor
 from adjoint.functions.binding import functions
 from adjoint.interop.functions.reductions import sum as total
 from adjoint.interop.numpy_functions import Array, function
-from adjoint.interop.operands import axes_of, inexact, kind_of, plain, promoted, values_of
+from adjoint.interop.operands import axes_of, inexact, kind_of, plain, promote, values_of
 from adjoint.tensor.table import ops
 
 _linalg = functions["linalg"]
@@ -37,7 +37,7 @@ def _matrices(a, square=True):
 @function("linalg.solve")
 def solve(a: Array, b: Array):
     """x with a x = b; b is one vector, or matrices."""
-    a, b = promoted(_matrices(a), inexact(b))
+    a, b = promote(_matrices(a), inexact(b))
     if b.ndim == 1:
         return ops.linalg_solve(a, b[:, None])[..., 0]
     return ops.linalg_solve(a, b)
@@ -62,7 +62,7 @@ def pinv(a: Array, rcond=None, hermitian=False, *, rtol=_NONE):
 @function("linalg.lstsq")
 def lstsq(a: Array, b: Array, rcond=None):
     """The least squares solution, the sums of squared residuals, the rank and the singular values."""
-    a, b = promoted(_matrices(a, square=False), inexact(b))
+    a, b = promote(_matrices(a, square=False), inexact(b))
     if a.ndim != 2:
         raise numpy.linalg.LinAlgError(f"{a.ndim}-dimensional array given. Array must be two-dimensional")
     if a.shape[0] != b.shape[0]:
@@ -90,7 +90,7 @@ def _of_full_rank(a):
 @function("linalg.tensorsolve")
 def tensorsolve(a: Array, b: Array, axes=None):
     """x with tensordot(a, x, x.ndim) == b."""
-    return _linalg["tensorsolve"](*promoted(inexact(a), inexact(b)), None if axes is None else plain(axes))
+    return _linalg["tensorsolve"](*promote(inexact(a), inexact(b)), None if axes is None else plain(axes))
 
 
 @function("linalg.tensorinv")

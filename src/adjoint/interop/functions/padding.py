@@ -9,7 +9,7 @@ import numpy
 from adjoint.core.graph import new_tensor
 from adjoint.interop.functions import reductions, statistics
 from adjoint.interop.functions.creation import linspace
-from adjoint.interop.functions.selection import gather_elements, numbered
+from adjoint.interop.functions.selection import gather_elements, numbered_arrays
 from adjoint.interop.numpy_functions import Array, function
 from adjoint.interop.operands import axis_of, cast, kind_of, plain, tensor_of
 from adjoint.tensor.table import ops
@@ -28,11 +28,11 @@ def pad(array: Array, pad_width, mode="constant", **kwargs):
     pairs = numpy.broadcast_to(widths, (array.ndim, 2)).tolist()
     if mode == "constant":
         values = cast(tensor_of(kwargs.pop("constant_values", 0)), kind_of(array))
-        array_numbers, value_numbers = numbered(array.shape, values.shape)
+        array_numbers, value_numbers = numbered_arrays(array.shape, values.shape)
         _refuse_more(kwargs, mode)
         return gather_elements([array, values], numpy.pad(array_numbers, pairs, constant_values=value_numbers))
     if mode in _BY_NUMBER and kwargs.get("reflect_type", "even") == "even":
-        (numbers,) = numbered(array.shape)
+        (numbers,) = numbered_arrays(array.shape)
         return gather_elements([array], numpy.pad(numbers, pairs, mode, **kwargs))
     ends = _Ends(array, mode, kwargs)
     for axis, (before, after) in enumerate(pairs):

@@ -12,14 +12,14 @@ from adjoint.interop.functions.products import _convolve
 from adjoint.interop.functions.reductions import sum as total
 from adjoint.interop.functions.shapes import atleast_1d, vander
 from adjoint.interop.numpy_functions import Array, Arrays, Operand, function
-from adjoint.interop.operands import inexact, kind_of, known_values, number, promoted, tensor_of, values_of
+from adjoint.interop.operands import inexact, kind_of, known_values, number, promote, tensor_of, values_of
 from adjoint.tensor.table import ops
 
 
 @function("polyval")
 def polyval(p: Array, x: Operand):
     """The value at x."""
-    coefficients, x = promoted(p, x)
+    coefficients, x = promote(p, x)
     result = ops.zeros_like(x)
     for coefficient in ops.unbind(coefficients, 0):
         result = result * x + coefficient
@@ -27,7 +27,7 @@ def polyval(p: Array, x: Operand):
 
 
 def _align(a1, a2):
-    a1, a2 = promoted(atleast_1d(a1), atleast_1d(a2))
+    a1, a2 = promote(atleast_1d(a1), atleast_1d(a2))
     n = max(len(a1), len(a2))
     return [ops.constant_pad_nd(a, (n - len(a), 0), 0) if len(a) < n else a for a in (a1, a2)]
 
@@ -56,14 +56,14 @@ def _trim(p):
 @function("polymul")
 def polymul(a1: Array, a2: Array):
     """The product of two polynomials."""
-    first, second = promoted(_trim(a1), _trim(a2))
+    first, second = promote(_trim(a1), _trim(a2))
     return _convolve(first, second, "full")
 
 
 @function("polydiv")
 def polydiv(u: Array, v: Array):
     """Quotient and remainder of two polynomials."""
-    u, v = promoted(inexact(atleast_1d(u)), inexact(atleast_1d(v)))
+    u, v = promote(inexact(atleast_1d(u)), inexact(atleast_1d(v)))
     n, m = len(u) - 1, len(v) - 1
     scale = 1 / v[0]
     quotient = []
@@ -105,7 +105,7 @@ def polyint(p: Array, m=1, k: Operand = None):
         raise ValueError("k must be a scalar or a rank-1 array of length 1 or >m.")
     for i in range(int(m)):
         n = len(p)
-        p = ops.cat(promoted(ufuncs.call(numpy.divide, p, numpy.arange(n, 0, -1)), constants[i : i + 1]), 0)
+        p = ops.cat(promote(ufuncs.call(numpy.divide, p, numpy.arange(n, 0, -1)), constants[i : i + 1]), 0)
     return p
 
 
@@ -176,7 +176,7 @@ def polyfit(x: Array, y: Array, deg, rcond=None, full=False, w: Array = None, co
         left = left * weights[:, None]
         right = right * (weights[:, None] if y.ndim == 2 else weights)
     scale = ops.sqrt(total(left * left, 0))
-    left, right = promoted(left / scale, right)
+    left, right = promote(left / scale, right)
     solution, residuals, rank, singular = lstsq(left, right, rcond)
     solution = ops.transpose(ops.transpose(solution, 0, -1) / scale, 0, -1) if solution.ndim > 1 else solution / scale
     if full:
@@ -213,7 +213,7 @@ def _by_horner(x, c):
 @function("polynomial.polynomial.polyval2d")
 def polyval2d(x: Operand, y: Operand, c: Array):
     """The polynomial with coefficients c of two variables at points (x, y)."""
-    x, y, c = [inexact(each) for each in promoted(x, y, c)]
+    x, y, c = [inexact(each) for each in promote(x, y, c)]
     if x.shape != y.shape:
         raise ValueError("x, y are incompatible")
     return _by_horner(y, _on_axis(x, c))
@@ -222,7 +222,7 @@ def polyval2d(x: Operand, y: Operand, c: Array):
 @function("polynomial.polynomial.polyvalnd")
 def polyvalnd(pts: Arrays, c: Array):
     """The polynomial with coefficients c of several variables, at points with the coordinates pts."""
-    *pts, c = [inexact(each) for each in promoted(*pts, c)]
+    *pts, c = [inexact(each) for each in promote(*pts, c)]
     if any(x.shape != pts[0].shape for x in pts):
         names = {2: "x, y", 3: "x, y, z"}.get(len(pts), "ordinates")
         raise ValueError(f"{names} are incompatible")
@@ -235,5 +235,5 @@ def polyvalnd(pts: Arrays, c: Array):
 @function("polynomial.polynomial.polygrid2d")
 def polygrid2d(x: Operand, y: Operand, c: Array):
     """The polynomial with coefficients c of two variables at all pairs of an element of x and one of y."""
-    x, y, c = [inexact(each) for each in promoted(x, y, c)]
+    x, y, c = [inexact(each) for each in promote(x, y, c)]
     return _on_axis(y, _on_axis(x, c))

@@ -8,7 +8,7 @@ from adjoint.core.graph import new_tensor
 from adjoint.functions.binding import functions
 from adjoint.interop import ufuncs
 from adjoint.interop.numpy_functions import Array, Arrays, function
-from adjoint.interop.operands import axes_of, axis_of, cast, kind_of, plain, promoted
+from adjoint.interop.operands import axes_of, axis_of, cast, kind_of, plain, promote
 from adjoint.tensor.table import ops
 
 _public, _linalg = functions[""], functions["linalg"]
@@ -17,7 +17,7 @@ _public, _linalg = functions[""], functions["linalg"]
 @function("dot")
 def dot(a: Array, b: Array, out=None):
     """The sum of products over the last axis of a and the second to last (or only one) of b."""
-    a, b = promoted(a, b)
+    a, b = promote(a, b)
     if not a.ndim or not b.ndim:
         return a * b
     if a.ndim <= 2 and b.ndim <= 2:
@@ -28,7 +28,7 @@ def dot(a: Array, b: Array, out=None):
 @function("vdot")
 def vdot(a: Array, b: Array, /):
     """The sum of products of all elements, with a conjugated."""
-    a, b = [ops.reshape(each, (-1,)) for each in promoted(a, b)]
+    a, b = [ops.reshape(each, (-1,)) for each in promote(a, b)]
     if a.shape != b.shape:
         raise ValueError(f"cannot reshape array of size {b.numel()} into shape {tuple(a.shape)}")
     return ops.vdot(a, b) if kind_of(a).kind == "c" else ops.matmul(a, b)
@@ -37,7 +37,7 @@ def vdot(a: Array, b: Array, /):
 @function("inner")
 def inner(a: Array, b: Array, /):
     """The sum of products over the last axes."""
-    a, b = promoted(a, b)
+    a, b = promote(a, b)
     if not a.ndim or not b.ndim:
         return a * b
     return _public["tensordot"](a, b, ([a.ndim - 1], [b.ndim - 1]))
@@ -46,7 +46,7 @@ def inner(a: Array, b: Array, /):
 @function("outer")
 def outer(a: Array, b: Array, out=None):
     """The products of all pairs of elements."""
-    a, b = promoted(a, b)
+    a, b = promote(a, b)
     return ops.reshape(a, (-1, 1)) * ops.reshape(b, (1, -1))
 
 
@@ -61,7 +61,7 @@ def linalg_outer(x1: Array, x2: Array, /):
 @function("tensordot")
 def tensordot(a: Array, b: Array, axes=2):
     """The sum of products over axes of a and of b."""
-    a, b = promoted(a, b)
+    a, b = promote(a, b)
     axes = plain(axes)
     pair = (range(a.ndim - axes, a.ndim), range(axes)) if isinstance(axes, int) else axes
     left, right = [
@@ -94,13 +94,13 @@ def vecdot(x1: Array, x2: Array, /, *, axis=-1):
 @function("linalg.multi_dot")
 def multi_dot(arrays: Arrays, *, out=None):
     """The product of several matrices, in the order that takes the fewest multiplications."""
-    return _linalg["multi_dot"](promoted(*arrays))
+    return _linalg["multi_dot"](promote(*arrays))
 
 
 @function("kron")
 def kron(a: Array, b: Array):
     """The Kronecker product."""
-    return _public["kron"](*promoted(a, b))
+    return _public["kron"](*promote(a, b))
 
 
 @function("cross")
@@ -108,7 +108,7 @@ def cross(a: Array, b: Array, axisa=-1, axisb=-1, axisc=-1, axis=None):
     """The vector product in three dimensions; of vectors in the plane, where NumPy takes them, the third element."""
     if axis is not None:
         axisa = axisb = axisc = axis
-    a, b = promoted(a, b)
+    a, b = promote(a, b)
     if not a.ndim or not b.ndim:
         raise ValueError("At least one array has zero dimension")
     a, b = _last(a, axisa), _last(b, axisb)
@@ -148,11 +148,11 @@ def linalg_cross(x1: Array, x2: Array, /, *, axis=-1):
 def einsum(*operands, out=None, optimize=False, dtype=None, order="K", casting="safe"):
     """Sums of products by Einstein's convention, in both of NumPy's notations."""
     if isinstance(operands[0], str):
-        equation, tensors = operands[0], promoted(*operands[1:])
+        equation, tensors = operands[0], promote(*operands[1:])
         tensors = [cast(each, dtype) for each in tensors]
         return _public["einsum"](equation.replace(" ", ""), *tensors)
     positions = range(0, len(operands) - len(operands) % 2, 2)
-    tensors = promoted(*[operands[i] for i in positions])
+    tensors = promote(*[operands[i] for i in positions])
     arguments = list(operands)
     for i, tensor in zip(positions, tensors, strict=True):
         arguments[i] = cast(tensor, dtype)
@@ -165,7 +165,7 @@ def einsum(*operands, out=None, optimize=False, dtype=None, order="K", casting="
 @function("convolve")
 def convolve(a: Array, v: Array, mode="full"):
     """The convolution of two sequences."""
-    a, v = promoted(*[ops.reshape(each, (-1,)) if not each.ndim else each for each in (a, v)])
+    a, v = promote(*[ops.reshape(each, (-1,)) if not each.ndim else each for each in (a, v)])
     if a.ndim != 1 or v.ndim != 1:
         raise ValueError("object too deep for desired array")
     if not a.shape[0] or not v.shape[0]:
@@ -192,7 +192,7 @@ def _convolve(a, v, mode):
 @function("correlate")
 def correlate(a: Array, v: Array, mode="valid"):
     """The correlation of two sequences, the second conjugated."""
-    a, v = promoted(*[ops.reshape(each, (-1,)) if not each.ndim else each for each in (a, v)])
+    a, v = promote(*[ops.reshape(each, (-1,)) if not each.ndim else each for each in (a, v)])
     if not a.shape[0] or not v.shape[0]:
         raise ValueError(f"{'first' if not a.shape[0] else 'second'} array argument cannot be empty")
     v = ops.conj(ops.flip(v, (0,)))

@@ -110,7 +110,7 @@ def cumulative_prod(x: Array, /, *, axis=None, dtype=None, out=None, include_ini
 # without NaN ----------------------------------------------------------------------------------------------------------
 
 
-def filled(a, value):
+def fill_nan(a, value):
     """The Tensor with a number instead of NaN."""
     return ops.where(ops.isnan(a), number(value, kind_of(a)), a) if kind_of(a).kind in "fc" else a
 
@@ -118,31 +118,31 @@ def filled(a, value):
 @function("nansum")
 def nansum(a: Array, axis=None, dtype=None, out=None, keepdims=False, initial=_NONE, where=True):
     """The sum over axes with NaN counted as 0."""
-    return sum(filled(a, 0), axis, dtype, None, keepdims, initial, where)
+    return sum(fill_nan(a, 0), axis, dtype, None, keepdims, initial, where)
 
 
 @function("nanprod")
 def nanprod(a: Array, axis=None, dtype=None, out=None, keepdims=False, initial=_NONE, where=True):
     """The product over axes with NaN counted as 1."""
-    return prod(filled(a, 1), axis, dtype, None, keepdims, initial, where)
+    return prod(fill_nan(a, 1), axis, dtype, None, keepdims, initial, where)
 
 
 @function("nancumsum")
 def nancumsum(a: Array, axis=None, dtype=None, out=None):
     """Running sums with NaN counted as 0."""
-    return cumsum(filled(a, 0), axis, dtype)
+    return cumsum(fill_nan(a, 0), axis, dtype)
 
 
 @function("nancumprod")
 def nancumprod(a: Array, axis=None, dtype=None, out=None):
     """Running products with NaN counted as 1."""
-    return cumprod(filled(a, 1), axis, dtype)
+    return cumprod(fill_nan(a, 1), axis, dtype)
 
 
 def _nan_extremum(extremum, worst, a, axis, keepdims, initial, where):
     if kind_of(a).kind not in "fc":
         return extremum(a, axis, None, keepdims, initial, where)
-    result = extremum(filled(a, worst), axis, None, keepdims, initial, where)
+    result = extremum(fill_nan(a, worst), axis, None, keepdims, initial, where)
     none = all(ops.isnan(a), axis, None, keepdims)
     return ops.where(none, number(numpy.nan, kind_of(a)), result)
 

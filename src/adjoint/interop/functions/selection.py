@@ -23,7 +23,7 @@ from adjoint.interop.operands import (
     kind_of,
     known_values,
     plain,
-    promoted,
+    promote,
     tensor_of,
     values_of,
 )
@@ -32,10 +32,10 @@ from adjoint.tensor.table import ops
 # moving by numbers ----------------------------------------------------------------------------------------------------
 
 
-def numbered(*shapes: Any) -> list[Any]:
+def numbered_arrays(*shapes: Any) -> list[Any]:
     """Arrays of these shapes whose elements are counted through.
 
-    >>> numbered((2,), (1, 2))
+    >>> numbered_arrays((2,), (1, 2))
     [array([0, 1]), array([[2, 3]])]
     """
     indices, start = [], 0
@@ -58,7 +58,7 @@ def _moving(name: str, text: str) -> None:
 
     def gather(a, *args, **kwargs):
         a = tensor_of(a)
-        (numbers,) = numbered(a.shape)
+        (numbers,) = numbered_arrays(a.shape)
         return gather_elements([a], numpy_function(numbers, *constant(args), **constant(kwargs)))
 
     gather.__name__ = name
@@ -77,7 +77,7 @@ for _name, _text in {
 @function("compress")
 def compress(condition, a: Array, axis=None, out=None):
     """The slices along an axis at which a condition holds."""
-    (numbers,) = numbered(a.shape)
+    (numbers,) = numbered_arrays(a.shape)
     return gather_elements([a], numpy.compress(constant(condition), numbers, axis))
 
 
@@ -108,7 +108,7 @@ def trim_zeros(filt: Array, trim="fb", axis=None):
 def insert(arr: Array, obj, values: Array, axis=None):
     """A Tensor with values inserted before indices."""
     arr, values = cast(arr, kind_of(arr)), cast(values, kind_of(arr))
-    old, new = numbered(arr.shape, values.shape)
+    old, new = numbered_arrays(arr.shape, values.shape)
     return gather_elements([arr, values], numpy.insert(old, constant(obj), new, axis))
 
 
@@ -117,7 +117,7 @@ def take(a: Array, indices, axis=None, out=None, mode="raise"):
     """The elements (or slices along an axis) that indices name."""
     indices = numpy.asarray(constant(indices))
     if axis is None:
-        (numbers,) = numbered(a.shape)
+        (numbers,) = numbered_arrays(a.shape)
         return gather_elements([a], numpy.take(numbers, indices, mode=mode))
     axis = axis_of(axis, a.ndim)
     positions = numpy.take(numpy.arange(a.shape[axis]), indices, mode=mode)
@@ -128,22 +128,22 @@ def take(a: Array, indices, axis=None, out=None, mode="raise"):
 def take_along_axis(arr: Array, indices, axis=-1):
     """The elements along an axis that indices of the same number of axes name."""
     indices = numpy.asarray(constant(indices))
-    (numbers,) = numbered(arr.shape)
+    (numbers,) = numbered_arrays(arr.shape)
     return gather_elements([arr], numpy.take_along_axis(numbers, indices, axis))
 
 
 @function("choose")
 def choose(a, choices: Arrays, out=None, mode="raise"):
     """Each element from the choice that an index names."""
-    choices = promoted(*choices)
-    numbers = numbered(*[each.shape for each in choices])
+    choices = promote(*choices)
+    numbers = numbered_arrays(*[each.shape for each in choices])
     return gather_elements(choices, numpy.choose(constant(a), numbers, mode=mode))
 
 
 @function("select")
 def select(condlist, choicelist, default: Operand = 0):
     """Each element from the first choice whose condition holds."""
-    *choices, rest = promoted(*choicelist, default)
+    *choices, rest = promote(*choicelist, default)
     result = rest
     for condition, choice in zip(reversed(condlist), reversed(choices), strict=True):
         condition = tensor_of(condition)
@@ -160,7 +160,7 @@ def where(condition: Array, x: Operand = None, y: Operand = None, /):
         raise ValueError("either both or neither of x and y should be given")
     if x is None:
         return tuple(new_tensor(each) for each in numpy.nonzero(known_values(condition, "where")))
-    x, y = promoted(x, y)
+    x, y = promote(x, y)
     return ops.where(cast(condition, bool), x, y)
 
 
@@ -272,7 +272,7 @@ def unique_values(x: Array):
 
 def _among(a, b, of_sets, *options):
     """The result of a function of two sets, with the gradient of each element at its first occurrence."""
-    a, b = promoted(a, b)
+    a, b = promote(a, b)
     both = [ops.reshape(each, (-1,)) for each in (a, b)]
     arrays = [known_values(each, of_sets.__name__) for each in both]
     values, first = numpy.unique(numpy.concatenate(arrays), return_index=True)
@@ -385,7 +385,7 @@ def put_along_axis(arr, indices, values: Array, axis):
     """Write to the places along an axis that indices name."""
     target = _target("put_along_axis", arr, values)
     indices = numpy.asarray(constant(indices))
-    (numbers,) = numbered(target.shape)
+    (numbers,) = numbered_arrays(target.shape)
     if axis is None:
         numbers, axis = numpy.ravel(numbers), 0
     positions = numpy.take_along_axis(numbers, indices, axis)

@@ -16,7 +16,7 @@ from adjoint.interop.operands import (
     kind_of,
     number,
     plain,
-    promoted,
+    promote,
     tensor_of,
     values_of,
 )
@@ -175,7 +175,7 @@ atleast_1d, atleast_2d, atleast_3d = [function(f"atleast_{n}d", star=tensor_of)(
 
 
 def _join(arrays, dtype):
-    arrays = promoted(*arrays)
+    arrays = promote(*arrays)
     return arrays if dtype is None else [cast(each, dtype) for each in arrays]
 
 
@@ -541,7 +541,7 @@ def apply_along_axis(func1d, axis, arr: Array, *args, **kwargs):
     if not indices:
         raise ValueError("Cannot apply_along_axis when any iteration dimensions are 0")
     results = [tensor_of(func1d(rows[index], *args, **kwargs)) for index in indices]
-    result = ops.reshape(ops.stack(promoted(*results), 0), (*rows.shape[:-1], *results[0].shape))
+    result = ops.reshape(ops.stack(promote(*results), 0), (*rows.shape[:-1], *results[0].shape))
     n = len(rows.shape) - 1
     return ops.permute(result, [*range(axis), *range(n, result.ndim), *range(axis, n)])
 

@@ -22,7 +22,7 @@ from adjoint.interop.operands import (
     is_tensor,
     kind_of,
     number,
-    promoted,
+    promote,
     result_kind,
     tensor_of,
     values_of,
@@ -157,7 +157,7 @@ def cov(m: Array, y: Array = None, rowvar=True, bias=False, ddof=None, fweights=
     if m.ndim > 2 or (y is not None and y.ndim > 2):
         raise ValueError(f"{'m' if m.ndim > 2 else 'y'} has more than 2 dimensions")
     operands = [each for each in (m, y) if each is not None]
-    rows = [ops.reshape(each, (1, -1)) if each.ndim < 2 else each for each in promoted(*operands)]
+    rows = [ops.reshape(each, (1, -1)) if each.ndim < 2 else each for each in promote(*operands)]
     if not rowvar:
         rows = [row if each.ndim < 2 else ops.transpose(row, 0, 1) for row, each in zip(rows, operands, strict=True)]
     x = cast(inexact(ops.cat(rows, 0) if len(rows) > 1 else rows[0]), dtype)

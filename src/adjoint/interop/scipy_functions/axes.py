@@ -9,7 +9,7 @@ import numpy
 
 from adjoint.core.graph import new_tensor
 from adjoint.interop.numpy_functions import FUNCTIONS
-from adjoint.interop.operands import cast, inexact, kind_of, promoted, tensor_of
+from adjoint.interop.operands import cast, inexact, kind_of, promote, tensor_of
 from adjoint.tensor.table import ops
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ LONGEST = 4096
 
 def tensors(*values: Any) -> list[Tensor]:
     """Tensors of one floating-point or complex dtype; Python numbers get the dtype of the others."""
-    return promoted(*[float(v) if type(v) in (int, float) else inexact(tensor_of(v)) for v in values])
+    return promote(*[float(v) if type(v) in (int, float) else inexact(tensor_of(v)) for v in values])
 
 
 def move_axes(tensor: Tensor, source: Any, destination: Any) -> Tensor:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from adjoint.interop.numpy_functions import FUNCTIONS, Array, function
-from adjoint.interop.operands import axis_of, inexact, promoted, tensor_of
+from adjoint.interop.operands import axis_of, inexact, promote, tensor_of
 from adjoint.tensor.table import ops
 
 FUNCTIONS["scipy.integrate.trapezoid"] = FUNCTIONS["trapezoid"]
@@ -39,7 +39,7 @@ def cumulative_trapezoid(y: Array, x=None, dx=1.0, axis=-1, initial=None):
 def _along_last(y, x, dx, axis):
     """Samples with the axis last, and the widths of the intervals between them."""
     x = None if x is None else inexact(tensor_of(x))
-    y, *rest = promoted(inexact(y), *([] if x is None else [x]))
+    y, *rest = promote(inexact(y), *([] if x is None else [x]))
     dim = axis_of(axis, y.ndim)
     y = FUNCTIONS["moveaxis"](y, dim, -1)
     if not rest:
@@ -97,6 +97,6 @@ def cumulative_simpson(y: Array, *, x=None, dx=1.0, axis=-1, initial=None):
         parts = ops.cat([pairs[..., : n - 2], back[..., -1:]], -1)
     result = ops.cumsum(parts, y.ndim - 1)
     if initial is not None:
-        start = ops.expand(promoted(result, initial)[1], tuple(result.shape[:-1]))[..., None]
+        start = ops.expand(promote(result, initial)[1], tuple(result.shape[:-1]))[..., None]
         result = ops.cat([start, result + start], -1)
     return FUNCTIONS["moveaxis"](result, -1, dim)

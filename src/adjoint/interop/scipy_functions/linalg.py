@@ -6,7 +6,7 @@ import numpy
 
 from adjoint.functions.binding import functions as _bound
 from adjoint.interop.numpy_functions import FUNCTIONS, Array, function
-from adjoint.interop.operands import inexact, kind_of, plain, promoted, tensor_of
+from adjoint.interop.operands import inexact, kind_of, plain, promote, tensor_of
 from adjoint.tensor.table import ops
 
 _linalg = _bound["linalg"]
@@ -19,7 +19,7 @@ def H(x):
 
 def _system(a, b):
     """A matrix and right-hand sides of one inexact dtype, the latter as columns, and whether they were one vector."""
-    a, b = promoted(inexact(tensor_of(a)), inexact(tensor_of(b)))
+    a, b = promote(inexact(tensor_of(a)), inexact(tensor_of(b)))
     vector = b.ndim == 1
     return a, (b[:, None] if vector else b), vector
 
@@ -201,7 +201,7 @@ def eigh(
     a = _whole(a, lower, False)
     factor = None
     if b is not None:
-        a, b = promoted(a, inexact(b))
+        a, b = promote(a, inexact(b))
         factor = ops.linalg_cholesky(_whole(b, lower, False), upper=False)
         if type == 1:
             half = ops.linalg_solve_triangular(factor, a, upper=False)
@@ -369,7 +369,7 @@ def tanhm(A: Array):
 @function("scipy.linalg.expm_frechet")
 def expm_frechet(A: Array, E: Array, method=None, compute_expm=True, check_finite=True):
     """The matrix exponential and its derivative in a direction."""
-    A, E = promoted(inexact(A), inexact(E))
+    A, E = promote(inexact(A), inexact(E))
     n = A.shape[-1]
     above = ops.cat([A, E], A.ndim - 1)
     below = ops.cat([ops.zeros_like(A), A], A.ndim - 1)
@@ -384,25 +384,25 @@ def expm_frechet(A: Array, E: Array, method=None, compute_expm=True, check_finit
 @function("scipy.linalg.solve_sylvester")
 def solve_sylvester(a, b, q):
     """x with a x + x b = q."""
-    a, b, q = promoted(*[inexact(tensor_of(x)) for x in (a, b, q)])
+    a, b, q = promote(*[inexact(tensor_of(x)) for x in (a, b, q)])
     return ops.sylvester(a, b, q)
 
 
 @function("scipy.linalg.solve_continuous_lyapunov", "scipy.linalg.solve_lyapunov")
 def solve_continuous_lyapunov(a, q):
     """x with a x + x a^H = q."""
-    a, q = promoted(inexact(tensor_of(a)), inexact(tensor_of(q)))
+    a, q = promote(inexact(tensor_of(a)), inexact(tensor_of(q)))
     return ops.sylvester(a, H(a), q)
 
 
 @function("scipy.linalg.solve_discrete_lyapunov")
 def solve_discrete_lyapunov(a, q, method=None):
     """x with a x a^H - x + q = 0."""
-    return ops.stein(*promoted(inexact(tensor_of(a)), inexact(tensor_of(q))))
+    return ops.stein(*promote(inexact(tensor_of(a)), inexact(tensor_of(q))))
 
 
 def _riccati(discrete, a, b, q, r, e, s):
-    a, b, q, r = promoted(*[inexact(tensor_of(x)) for x in (a, b, q, r)])
+    a, b, q, r = promote(*[inexact(tensor_of(x)) for x in (a, b, q, r)])
     for matrix in (q, r):
         values = matrix._array
         difference = numpy.linalg.norm(values - values.conj().T, 1)
@@ -410,11 +410,11 @@ def _riccati(discrete, a, b, q, r, e, s):
             raise ValueError("The q and r matrices should be symmetric/hermitian.")
     if s is not None:
         # with u = v - inv(r) s^H x for the input, the costs of the state and of the input have no mixed part
-        a, s = promoted(a, inexact(tensor_of(s)))
+        a, s = promote(a, inexact(tensor_of(s)))
         gain = ops.linalg_solve(r, H(s))
         a, q = a - b @ gain, q - s @ gain
     if e is not None:
-        inverse = ops.linalg_inv(promoted(a, inexact(tensor_of(e)))[1])
+        inverse = ops.linalg_inv(promote(a, inexact(tensor_of(e)))[1])
         a, q = a @ inverse, H(inverse) @ q @ inverse
     return ops.riccati(a, b, q, r, discrete)
 
@@ -490,14 +490,14 @@ def lstsq(a, b, cond=None, overwrite_a=False, overwrite_b=False, check_finite=Tr
 @function("scipy.linalg.block_diag", star=tensor_of)
 def block_diag(*arrs):
     """Matrices along the diagonal."""
-    return _bound[""]["block_diag"](*promoted(*[FUNCTIONS["atleast_2d"](a) for a in arrs]))
+    return _bound[""]["block_diag"](*promote(*[FUNCTIONS["atleast_2d"](a) for a in arrs]))
 
 
 @function("scipy.linalg.toeplitz")
 def toeplitz(c: Array, r: Array = None):
     """The matrix with first column c and first row r."""
     row = (ops.conj(c) if kind_of(c).kind == "c" else c) if r is None else r
-    column, row = promoted(ops.reshape(c, (-1,)), ops.reshape(row, (-1,)))
+    column, row = promote(ops.reshape(c, (-1,)), ops.reshape(row, (-1,)))
     offsets = numpy.arange(column.shape[0])[:, None] - numpy.arange(row.shape[0])[None, :]
     # the row without its first element, which c has too, comes after the column
     values = ops.cat([column, row[1:]], 0)
@@ -508,7 +508,7 @@ def toeplitz(c: Array, r: Array = None):
 def hankel(c: Array, r: Array = None):
     """The matrix with first column c and last row r."""
     c = ops.reshape(c, (-1,))
-    column, row = promoted(c, ops.zeros_like(c) if r is None else ops.reshape(r, (-1,)))
+    column, row = promote(c, ops.zeros_like(c) if r is None else ops.reshape(r, (-1,)))
     values = ops.cat([column, row[1:]], 0)
     return values[numpy.arange(column.shape[0])[:, None] + numpy.arange(row.shape[0])[None, :]]
 
@@ -523,7 +523,7 @@ def circulant(c: Array):
 @function("scipy.linalg.khatri_rao")
 def khatri_rao(a: Array, b: Array):
     """Column by column the Kronecker products."""
-    a, b = promoted(a, b)
+    a, b = promote(a, b)
     return ops.reshape(a[:, None, :] * b[None, :, :], (-1, a.shape[1]))
 
 
@@ -547,7 +547,7 @@ def solve_toeplitz(c_or_cr, b, check_finite=True):
 def matmul_toeplitz(c_or_cr, x, check_finite=False, workers=None):
     """T x for the matrix T of toeplitz()."""
     c, r = c_or_cr if isinstance(c_or_cr, tuple) else (c_or_cr, None)
-    matrix, x = promoted(FUNCTIONS["scipy.linalg.toeplitz"](c, r), x)
+    matrix, x = promote(FUNCTIONS["scipy.linalg.toeplitz"](c, r), x)
     return matrix @ x
 
 

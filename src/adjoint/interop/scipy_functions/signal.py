@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy
 
 from adjoint.interop.numpy_functions import FUNCTIONS, Array, function
-from adjoint.interop.operands import axes_of, inexact, kind_of, plain, promoted, tensor_of
+from adjoint.interop.operands import axes_of, inexact, kind_of, plain, promote, tensor_of
 from adjoint.tensor.table import ops
 
 
@@ -58,7 +58,7 @@ _FEW = 64
 @function("scipy.signal.convolve")
 def convolve(in1: Array, in2: Array, mode="full", method="auto"):
     """The convolution of two arrays of as many axes."""
-    a, b = promoted(in1, in2)
+    a, b = promote(in1, in2)
     _check(a, b)
     if not a.ndim:
         return a * b
@@ -73,7 +73,7 @@ def convolve(in1: Array, in2: Array, mode="full", method="auto"):
 @function("scipy.signal.fftconvolve", "scipy.signal.oaconvolve")
 def fftconvolve(in1: Array, in2: Array, mode="full", axes=None):
     """The convolution along axes by Fourier transforms."""
-    a, b = promoted(inexact(in1), inexact(in2))
+    a, b = promote(inexact(in1), inexact(in2))
     _check(a, b)
     if not a.ndim:
         return a * b
@@ -84,7 +84,7 @@ def fftconvolve(in1: Array, in2: Array, mode="full", axes=None):
 @function("scipy.signal.correlate")
 def correlate(in1: Array, in2: Array, mode="full", method="auto"):
     """The correlation: the convolution with in2 conjugated and in reverse."""
-    a, b = promoted(in1, in2)
+    a, b = promote(in1, in2)
     if not b.ndim:
         return a * ops.conj(b)
     kernel = ops.flip(b, tuple(range(b.ndim)))

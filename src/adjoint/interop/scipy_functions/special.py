@@ -10,7 +10,7 @@ import scipy.special
 
 from adjoint.core.recorded import operations
 from adjoint.interop.numpy_functions import Array, function
-from adjoint.interop.operands import axes_of, cast, inexact, kind_of, operand, plain, promoted, tensor_of
+from adjoint.interop.operands import axes_of, cast, inexact, kind_of, operand, plain, promote, tensor_of
 from adjoint.interop.scipy_functions.special_equations import EQUATIONS
 from adjoint.interop.scipy_functions.special_inverses import INVERSES
 from adjoint.interop.ufuncs import UFUNCS, ufunc_over_tensors
@@ -317,7 +317,7 @@ def logsumexp(a: Array, axis=None, b=None, keepdims=False, return_sign=False):
     if b is None and not return_sign:
         return ops.logsumexp(a, axes, keepdims) if axes else a
     if b is not None:
-        a, b = promoted(a, b)
+        a, b = promote(a, b)
     highest = a._array.max(axis=axes, keepdims=True, initial=-math.inf) if kind_of(a).kind != "c" else 0.0
     highest = tensor_of(numpy.where(numpy.isfinite(highest), highest, 0.0).astype(kind_of(a)))
     powers = ops.exp(a - highest)
@@ -376,7 +376,7 @@ def zeta(x, q=None, out=None):
     """Hurwitz's zeta function, or Riemann's of real numbers without q."""
     if q is None:
         return 1 + ops.special_function(inexact(tensor_of(x)), "zetac")
-    x, q = promoted(x, q)
+    x, q = promote(x, q)
     return ops.hurwitz_zeta(inexact(x), inexact(q))
 
 
@@ -476,7 +476,7 @@ def factorial(n: Array, exact=False):
 @function("scipy.special.comb")
 def comb(N: Array, k: Array, *, exact=False, repetition=False):
     """The number of ways to choose k of N, for real numbers too."""
-    N, k = promoted(inexact(N), inexact(k))
+    N, k = promote(inexact(N), inexact(k))
     if repetition:
         N = N + k - 1
     return FUNCTIONS_OF_UFUNCS["binom"](N, k)

@@ -14,7 +14,7 @@ import numpy
 
 from adjoint.core.graph import new_tensor
 from adjoint.interop.numpy_functions import Array, function
-from adjoint.interop.operands import inexact, kind_of, operand, plain, promoted, values_of
+from adjoint.interop.operands import inexact, kind_of, operand, plain, promote, values_of
 from adjoint.interop.scipy_functions.distributions.univariate import over_batches
 from adjoint.interop.scipy_functions.pieces import piecewise, shape_of
 from adjoint.interop.scipy_functions.special_equations import spheroidal_value
@@ -192,14 +192,14 @@ def _harmonic(n: int, m: int, theta: Tensor, phi: Tensor) -> Tensor:
 def sph_harm_y(n, m, theta, phi, *, diff_n=0):
     """The spherical harmonic of degree n and order m, of the polar angle theta and the azimuth phi."""
     _no_slopes("sph_harm_y", diff_n)
-    return by_orders("sph_harm_y", _harmonic, (n, m), *[inexact(each) for each in promoted(theta, phi)])
+    return by_orders("sph_harm_y", _harmonic, (n, m), *[inexact(each) for each in promote(theta, phi)])
 
 
 @function("scipy.special.sph_harm_y_all")
 def sph_harm_y_all(n, m, theta, phi, *, diff_n=0):
     """The spherical harmonics of all degrees up to n and orders up to m."""
     _no_slopes("sph_harm_y_all", diff_n)
-    theta, phi = (inexact(each) for each in promoted(theta, phi))
+    theta, phi = (inexact(each) for each in promote(theta, phi))
     return _rows(
         lambda n, m: _harmonic(n, m, theta, phi), orders_up_to("sph_harm_y_all", n), _signed_orders("sph_harm_y_all", m)
     )
@@ -243,7 +243,7 @@ def diric(x: Array, n):
 @function("scipy.special.perm")
 def perm(N: Array, k: Array, exact=False):
     """The number of arrangements of k of N, for real numbers too; 0 where k is above N or one is negative."""
-    N, k = promoted(inexact(N), inexact(k))
+    N, k = promote(inexact(N), inexact(k))
     none = (N < 0) | (k < 0) | (k > N)
     places, count = ops.where(none, 1.0, N), ops.where(none, 1.0, k)
     return ops.where(none, 0.0, ops.special_function_of_two(places - count + 1, count, "poch"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy
 
 from adjoint.interop.numpy_functions import FUNCTIONS, function
-from adjoint.interop.operands import inexact, kind_of, promoted, tensor_of
+from adjoint.interop.operands import inexact, kind_of, promote, tensor_of
 from adjoint.tensor.table import ops
 
 HALF_LOG_TWO_PI = 0.9189385332046727
@@ -19,7 +19,7 @@ def gaussian(x, mean, cov):
     x = points = tensor_of(x)
     cov = tensor_of(1.0 if cov is None else cov)
     mean = tensor_of(numpy.zeros(max(cov.shape[-1] if cov.ndim else 1, 1)) if mean is None else mean)
-    x, mean, cov = promoted(inexact(x), inexact(mean), inexact(cov))
+    x, mean, cov = promote(inexact(x), inexact(mean), inexact(cov))
     n = mean.shape[0] if mean.ndim else 1
     mean = ops.reshape(mean, (n,))
     if cov.ndim == 0:
@@ -72,7 +72,7 @@ def multivariate_normal_entropy(mean=None, cov=1):
 @function("scipy.stats.dirichlet.logpdf")
 def dirichlet_logpdf(x, alpha):
     """The logarithm of the density of the Dirichlet distribution; x may lack its last element, which is the rest."""
-    x, alpha = promoted(inexact(tensor_of(x)), inexact(tensor_of(alpha)))
+    x, alpha = promote(inexact(tensor_of(x)), inexact(tensor_of(alpha)))
     if x.shape[0] + 1 == alpha.shape[0]:
         x = ops.cat([x, (1 - ops.sum(x, (0,)))[None]], 0)
     columns = ops.permute(x, tuple(range(x.ndim))[::-1])
@@ -90,7 +90,7 @@ def dirichlet_pdf(x, alpha):
 @function("scipy.stats.multinomial.logpmf")
 def multinomial_logpmf(x, n, p):
     """The logarithm of the probability of counts in n draws."""
-    x, n, p = promoted(inexact(tensor_of(x)), inexact(tensor_of(n)), inexact(tensor_of(p)))
+    x, n, p = promote(inexact(tensor_of(x)), inexact(tensor_of(n)), inexact(tensor_of(p)))
     return ops.lgamma(n + 1) + ops.sum(ops.xlogy(x, p) - ops.lgamma(x + 1), (-1,))
 
 

@@ -93,11 +93,11 @@ def forms(call: Call) -> tuple[Callable[[Call], Terms | None], ...]:
     if rule.moves:
         return view_moves, element_moves
     if rule.kind == "linear":
-        return element_moves, summed, along_names
+        return element_moves, sum_terms, along_names
     if rule.taps is not None:
         return tap_terms, along_names
     if call.is_local or is_affine(call):
-        return summed, along_names
+        return sum_terms, along_names
     return (along_names,)
 
 
@@ -370,7 +370,7 @@ def cotangent_of_source(call: Call, source: Source, cotangent: Array) -> Any:
     return None if result is None else np.asarray(result)
 
 
-def summed(call: Call) -> Terms | None:
+def sum_terms(call: Call) -> Terms | None:
     """The terms of a result to which each element of a source contributes once: the transpose moves labels."""
     count = int(np.prod(call.shape))
     result: Terms = []
@@ -395,7 +395,7 @@ def pair_terms(call: Call) -> Terms | None:
     result: Terms = []
     count = int(np.prod(call.shape))
     for source in call.sources:
-        arguments = [derive.saved(call.rule, name, call.values, None) for name in form.needs]
+        arguments = [derive.value_of_parameter(call.rule, name, call.values, None) for name in form.needs]
         places, sources = form.call(_OPS, source.name, *arguments)
         terms = sets.take(source.terms, np.asarray(sources) + 1)
         table = sets.group(terms, np.asarray(places) + 1, count)
@@ -425,7 +425,7 @@ def names_of_axes(call: Call, source: Source) -> tuple[list[Any], list[Any]] | N
     rule = call.rule
     if rule.signature_form is not None:
         signature = derive.run(
-            rule.signature_form, _OPS, None, lambda name: derive.saved(rule, name, call.values, None)
+            rule.signature_form, _OPS, None, lambda name: derive.value_of_parameter(rule, name, call.values, None)
         )
         return names_in(signature, call, source, True)
     if rule.core is not None:

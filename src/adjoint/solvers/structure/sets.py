@@ -150,7 +150,7 @@ def group(terms: Terms, groups: Array, count: int) -> Table:
     for term in terms:
         numbers, labels = distinct_pairs(np.broadcast_to(groups, term.labels.shape), term)
         if term.table is not None:
-            numbers, labels = expanded(numbers, labels, term.table)
+            numbers, labels = expand(numbers, labels, term.table)
         keys.append((numbers, labels))
     if not keys:
         return Table(np.zeros(count + 1, dtype=_LABEL), np.zeros(0, dtype=_LABEL))
@@ -183,7 +183,7 @@ def distinct(keys: Array) -> Array:
     return keys
 
 
-def expanded(owners: Array, table_rows: Array, table: Table) -> tuple[Array, Array]:
+def expand(owners: Array, table_rows: Array, table: Table) -> tuple[Array, Array]:
     """Pairs of an owner and a column, from pairs of an owner and a row of a table."""
     sizes = table.sizes[table_rows]
     count = int(sizes.sum())

@@ -63,7 +63,7 @@ def check_multiplied(func: Function, inputs: tuple[Any, ...]) -> None:
             raise GradcheckError(f"grad is incorrect size: {g.shape} for input {index}, which has size {x.shape}")
 
 
-def undefined(output: Tensor) -> Tensor:
+def with_undefined_cotangent(output: Tensor) -> Tensor:
     """An output behind which an undefined cotangent arrives, whatever cotangent it is given."""
     node: Any = new_node(FunctionNode, FunctionNode)
     node.function = _pass_nothing_on
@@ -84,7 +84,7 @@ def check_undefined(func: Function, inputs: tuple[Any, ...]) -> None:
     subsets = [{k} for k in range(n)] + ([set(range(n))] if n > 1 else [])
     for subset in subsets:
         outputs = list(tensors_to_check(results_of(func, inputs)).values())
-        roots = [undefined(y) if k in subset else y for k, y in enumerate(outputs)]
+        roots = [with_undefined_cotangent(y) if k in subset else y for k, y in enumerate(outputs)]
         try:
             gradients = grad(roots, targets, zeros_for(outputs), allow_unused=True)
         except Exception as error:

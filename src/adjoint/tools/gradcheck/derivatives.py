@@ -118,12 +118,12 @@ def check_orders(
         check_orders(derived, (*inputs, *more), order - 1, modes, following, f"{mode} over {path}" if path else mode)
 
 
-def pulled(func: Function, inputs: tuple[Any, ...]) -> tuple[Function, tuple[Any, ...]]:
+def gradients_of(func: Function, inputs: tuple[Any, ...]) -> tuple[Function, tuple[Any, ...]]:
     """The gradients of a function as a function of its inputs and of cotangents, and random cotangents."""
     return Pullback(func, len(inputs)), given_cotangents(func, inputs, None, False)
 
 
-def pushed(func: Function, inputs: tuple[Any, ...]) -> tuple[Function, tuple[Any, ...]]:
+def tangents_of(func: Function, inputs: tuple[Any, ...]) -> tuple[Function, tuple[Any, ...]]:
     """The tangents of a function as a function of its inputs and of their tangents, and random tangents."""
     positions = list(tensors_to_check(inputs))
     outputs = list(tensors_to_check(results_of(func, inputs)))
@@ -143,4 +143,4 @@ def pushed(func: Function, inputs: tuple[Any, ...]) -> tuple[Function, tuple[Any
     return derive, tuple(noise(x, rng).requires_grad_() for x in tensors_to_check(inputs).values())
 
 
-DERIVED = {"rev": pulled, "fwd": pushed}
+DERIVED = {"rev": gradients_of, "fwd": tangents_of}

@@ -110,7 +110,7 @@ class SumOverBatch(FunctionNode):
     __slots__ = ("levels",)
 
 
-def summed(node: SumOverBatch, cotangent: Any, create_graph: bool) -> list[Any]:
+def sum_over_batches(node: SumOverBatch, cotangent: Any, create_graph: bool) -> list[Any]:
     """The cotangent, summed over the batches that are over."""
     array = cotangent._array if create_graph else cotangent
     live = live_levels()
@@ -134,7 +134,7 @@ def cross(node: Node, inputs: Sequence[Any], operands: Sequence[Any]) -> None:
         missing = levels.difference(level for level, _ in batches_of(tensor._array)) if edge is not None else None
         if missing:
             summing = new_node(SumOverBatch, FunctionNode)
-            summing.function = summed
+            summing.function = sum_over_batches
             summing._ad_set_edges((edge,))
             summing._ad_output_nrs = (numbers[i],)
             summing._ad_n_outputs, summing._ad_shape, summing._ad_dtype = 1, tensor._array.shape, tensor._array.dtype

@@ -146,7 +146,7 @@ class CustomFunction(KeptByName):
             for name, rule in rules.items()
             if any(t is not None for t in flatten(tangents[name])[0])
         ]
-        return functools.reduce(added, parts) if parts else None
+        return functools.reduce(add_trees, parts) if parts else None
 
     def by_name(self, returned: Any, kind: str) -> dict[str, Tree]:
         """The cotangents that one rule for all parameters returned, by the names of the parameters."""
@@ -288,22 +288,22 @@ class _ByRules(Function):
         """The cotangents of the leaves of the arguments."""
         rules = cls.custom.rules
         if rules["vjp"]:
-            return None, *pulled(cls.custom, ctx, gradients[:-1])
+            return None, *pull_leaves(cls.custom, ctx, gradients[:-1])
         check_rules(cls.custom)
         model = next(g._array for g in gradients if g is not None)
         blanks = [None if kind is None else zeros(kind[0], kind[1], model) for kind in ctx.kinds]
-        return None, *transpose(lambda: pushed(cls.custom, ctx, blanks), blanks, gradients[:-1], ctx.saved_tensors)
+        return None, *transpose(lambda: push_leaves(cls.custom, ctx, blanks), blanks, gradients[:-1], ctx.saved_tensors)
 
     @classmethod
     def jvp(cls, ctx: Any, *tangents: Any) -> Any:
         """The tangents of the leaves of the result."""
         rules = cls.custom.rules
         if rules["jvp"]:
-            return *pushed(cls.custom, ctx, tangents[1:]), None
+            return *push_leaves(cls.custom, ctx, tangents[1:]), None
         check_rules(cls.custom)
         results = iter(ctx.saved_tensors[ctx.rest.count(None) :])
         blanks = [blank_like(next(results)) if is_tensor else None for is_tensor in ctx.are_tensors]
-        return *transpose(lambda: pulled(cls.custom, ctx, blanks), blanks, tangents[1:], ctx.saved_tensors), None
+        return *transpose(lambda: pull_leaves(cls.custom, ctx, blanks), blanks, tangents[1:], ctx.saved_tensors), None
 
 
 def check_rules(custom: CustomFunction) -> None:
@@ -322,7 +322,7 @@ def values_of(ctx: Any) -> dict[str, Tree]:
     return ctx.form.unflatten(leaves)
 
 
-def pulled(custom: CustomFunction, ctx: Any, gradients: Any) -> list[Any]:
+def pull_leaves(custom: CustomFunction, ctx: Any, gradients: Any) -> list[Any]:
     """The cotangents of the leaves of the arguments by the vjp."""
     g = ctx.shape.unflatten(gradients)
     names = wanted_by(ctx)
@@ -347,7 +347,7 @@ def wanted_by(ctx: Any) -> set[str]:
     return names
 
 
-def pushed(custom: CustomFunction, ctx: Any, tangents: Any) -> list[Any]:
+def push_leaves(custom: CustomFunction, ctx: Any, tangents: Any) -> list[Any]:
     """The tangents of the leaves of the result by the jvp."""
     tangents_out = custom.run_jvp(ctx.structure.unflatten(tangents), values_of(ctx))
     return spread_out(tangents_out, ctx.shape, f"{custom.function.__name__}: the tangent")
@@ -422,7 +422,7 @@ def driver_of(kind: str) -> str:
     return {"vjp": "g", "jvp": "t"}[kind]
 
 
-def added(first: Tree, second: Tree) -> Tree:
+def add_trees(first: Tree, second: Tree) -> Tree:
     """The sum of two tangents, leaf by leaf; None counts as zero."""
     if first is None or second is None:
         return second if first is None else first

@@ -320,14 +320,14 @@ def record(cls: type[Function], args: tuple[Any, ...], separate: bool) -> tuple[
     finally:
         state.grad_enabled, state.forward_off = enabled, forward_off
     if isinstance(returned, tuple):
-        return node, finished(node, args, returned, records), False
+        return node, finish(node, args, returned, records), False
     if records and is_new(node, args, returned):
         returned._node, returned._requires = node, False
         node._ad_n_outputs, node._ad_shape, node._ad_dtype = 1, returned._array.shape, returned._array.dtype
         if node.to_save:
             save(node, (returned,))
         return node, (returned,), True
-    return node, finished(node, args, (returned,), records), True
+    return node, finish(node, args, (returned,), records), True
 
 
 def is_new(node: Any, args: tuple[Any, ...], value: Any) -> bool:
@@ -357,7 +357,7 @@ def connect(node: Any, args: tuple[Any, ...], needs: tuple[bool, ...]) -> None:
     node._ad_sequence_nr = next_sequence_nr()
 
 
-def finished(node: Any, args: tuple[Any, ...], returned: tuple[Any, ...], records: bool) -> tuple[Any, ...]:
+def finish(node: Any, args: tuple[Any, ...], returned: tuple[Any, ...], records: bool) -> tuple[Any, ...]:
     """The returned values as outputs of the node, with the declarations about them and the inputs."""
     dirty = checked_dirty(node, returned)
     inputs = {id(value): position for position, value in enumerate(args) if isinstance(value, TensorBase)}
@@ -506,7 +506,7 @@ def evaluate(cls: type[Function], args: tuple[Any, ...], levels: tuple[int, ...]
             for value, t in zip(args, tangents, strict=True)
         ]
         versions = [None if t is None else version_of(t) for t in input_tangents]
-        results = pushed(node, input_tangents, len(outputs))
+        results = push_tangents(node, input_tangents, len(outputs))
         modified = {id(value): position for position, value in enumerate(args) if id(value) in dirty}
         for nr, (output, t) in enumerate(zip(outputs, results, strict=True)):
             position = modified.get(id(output))
@@ -538,7 +538,7 @@ def note_series(
     def push(rates: list[Any]) -> tuple[Any, ...]:
         coming = next(rate for rate in rates if rate is not None)
         tangents = [given_tangent(node, a, r, False, level, coming) for a, r in zip(args, rates, strict=True)]
-        return pushed(node, tangents, len(outputs))
+        return push_tangents(node, tangents, len(outputs))
 
     for nr, (output, tangent) in enumerate(zip(outputs, propagation.of_function(push, series, outputs), strict=True)):
         if tangent is not None:
@@ -585,7 +585,7 @@ def given_tangent(
     return None if node._ad_keeps_undefined else ops.zeros_like(value)
 
 
-def pushed(node: Any, tangents: list[Any], n_outputs: int) -> tuple[Any, ...]:
+def push_tangents(node: Any, tangents: list[Any], n_outputs: int) -> tuple[Any, ...]:
     """The result of jvp for the tangents, one for each returned value."""
     node._ad_in_jvp = True
     try:
