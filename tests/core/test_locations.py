@@ -5,6 +5,7 @@ from __future__ import annotations
 import _thread
 import sys
 import threading
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -36,3 +37,28 @@ def test_a_warning_at_no_line(monkeypatch: pytest.MonkeyPatch) -> None:
     loss = adjoint.nn.functional.mse_loss
     error = error_of(loss, adjoint.ones(2), adjoint.ones(2, 1), monkeypatch=monkeypatch)
     assert isinstance(error, UserWarning) and "Using a target size" in str(error)
+
+
+WARNINGS: dict[str, Callable[[], Any]] = {
+    "outputs that are resized": lambda: adjoint.add(adjoint.ones(6), 1, out=adjoint.empty(3)),
+    "outputs of composites": lambda: adjoint.cat([adjoint.ones(6)], out=adjoint.empty(3)),
+    "imaginary parts": lambda: adjoint.tensor([1j]).float(),
+    "masks of bytes": lambda: adjoint.ones(2)[adjoint.tensor([1, 0], dtype=adjoint.uint8)],
+    "graphs of gradients": lambda: adjoint.ones(2, requires_grad=True).sum().backward(create_graph=True),
+    "names that are deprecated": lambda: adjoint.range(1, 2),
+    "gradients of non-leaves": lambda: (adjoint.ones(2, requires_grad=True) * 2).grad,
+    "sizes of targets": lambda: adjoint.nn.functional.mse_loss(adjoint.ones(2), adjoint.ones(2, 1)),
+    "transposes": lambda: adjoint.ones(2, 3, 4).T,
+}
+
+
+@pytest.mark.parametrize("name", WARNINGS)
+def test_warnings_name_the_line_of_the_caller(name: str) -> None:
+    adjoint.set_warn_always(True)
+    try:
+        with warnings.catch_warnings(record=True) as record:
+            warnings.simplefilter("always")
+            WARNINGS[name]()
+    finally:
+        adjoint.set_warn_always(False)
+    assert [warning.filename for warning in record] == [__file__]

@@ -202,7 +202,6 @@ def summed_to(array: np.ndarray[Any, Any], shape: tuple[int, ...]) -> Any:
         (np.array(1), (3, 4)),
         (integers(1)[0], (3, 4)),
         (slice(integers(0)[0], np.int64(1)), (1, 3, 4)),
-        (adjoint.tensor([1, 0], dtype=adjoint.uint8), (1, 3, 4)),
         (adjoint.tensor([1, 0], dtype=adjoint.int32), (2, 3, 4)),
         ((), (2, 3, 4)),
     ],
@@ -944,3 +943,17 @@ def test_results_lie_in_rows_as_in_torch(name):
         result = IN_ROWS[name](x)
         assert result.is_contiguous()
         assert adjoint.equal(result.view(-1), IN_ROWS[name](x.contiguous()).view(-1))
+
+
+def test_bytes_are_a_mask_with_a_warning():
+    x, mask = adjoint.arange(3.0), adjoint.tensor([1, 0, 1], dtype=adjoint.uint8)
+    with pytest.warns(UserWarning, match="indexing with dtype adjoint.uint8 is now deprecated"):
+        assert x[mask].tolist() == [0, 2]
+    with pytest.warns(UserWarning, match="indexing with dtype adjoint.uint8 is now deprecated"):
+        x[mask] = -1
+    assert x.tolist() == [-1, 1, -1]
+
+
+def test_elements_are_not_deleted():
+    with pytest.raises(TypeError, match="Tensor does not support deleting items"):
+        del adjoint.ones(2)[0]

@@ -90,6 +90,7 @@ def test_dictionary_of_parameters():
 
 BAD = {
     "nn.Sequential(3)": "int is not a Module subclass",
+    "nn.Sequential(nn.ReLU)": "adjoint.nn.modules.activation.ReLU is not a Module subclass",
     "nn.Sequential()[0]": "index 0 is out of range",
     "nn.Sequential()['2']": "'str' object cannot be interpreted as an integer",
     "nn.Sequential() + 3": "add operator supports only objects of Sequential class, but <class 'int'> is given.",

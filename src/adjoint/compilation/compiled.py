@@ -21,13 +21,13 @@ from adjoint.compilation.recordings.reach import STAND_INS, Reach
 from adjoint.compilation.recordings.recording import Recording, Unsupported, running_recording
 from adjoint.core.graph import TensorBase
 from adjoint.core.holders import TensorHolder
-from adjoint.core.locations import warn_caller
 from adjoint.core.modes.interceptors import PROGRAM, Interceptor
 from adjoint.core.modes.profiling import sole_profiler
 from adjoint.core.modes.state import INTERCEPT, ModeBlock, current
 from adjoint.program.plain_region import CheckFailed
 from adjoint.runtime.caches import cached, reset_with
 from adjoint.runtime.forks import new_lock
+from adjoint.runtime.once import warn_caller
 from adjoint.runtime.pytree import flatten
 
 _ndarray = numpy.ndarray

@@ -22,10 +22,10 @@ from adjoint.arrays.shapes import sum_to
 from adjoint.arrays.size import Size, device
 from adjoint.core import errors
 from adjoint.core.hooks import RETAIN, HookTable, RemovableHandle, first_use
-from adjoint.core.locations import caller, warn_caller
+from adjoint.core.locations import caller
 from adjoint.runtime.forks import new_rlock
 from adjoint.runtime.memory import with_kept_memory
-from adjoint.runtime.once import warn_once
+from adjoint.runtime.once import warn_caller, warn_once
 
 if not cython.compiled:
     # the compiled form has them from the .pxd

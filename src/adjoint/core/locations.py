@@ -6,14 +6,13 @@ import linecache
 import os
 import os.path
 import sys
-import warnings
-from types import CodeType, FrameType
+from types import CodeType
 
 import numpy
 
 from adjoint.runtime.caches import cached
+from adjoint.runtime.once import PACKAGE, calling_frame, is_own
 
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 _STANDARD = os.path.dirname(os.path.realpath(os.__file__))
 _NUMPY = os.path.dirname(os.path.realpath(numpy.__file__))
 
@@ -21,24 +20,10 @@ Location = tuple[CodeType, int]
 
 
 @cached()
-def is_own(code: CodeType) -> bool:
-    """True for code of this package."""
-    return code.co_filename.startswith(_PACKAGE)
-
-
-@cached()
 def is_of_libraries(code: CodeType) -> bool:
     """True for code of this package, of NumPy and of Python's standard library."""
     path = os.path.realpath(code.co_filename)
     return is_own(code) or path.startswith(_NUMPY) or (path.startswith(_STANDARD) and "site-packages" not in path)
-
-
-def calling_frame() -> FrameType | None:
-    """The frame that called into this package, None if no Python code did."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None and is_own(frame.f_code):
-        frame = frame.f_back
-    return frame
 
 
 def caller() -> Location | None:
@@ -55,21 +40,6 @@ def caller_of_libraries() -> Location | None:
     return caller() if frame is None else (frame.f_code, frame.f_lineno)
 
 
-def warn_caller(message: str, category: type[Warning] = UserWarning) -> None:
-    """Give a warning at the line that called into this package.
-
-    The number of frames in between, which warnings.warn asks for, differs where modules are compiled: they have none.
-    """
-    frame = calling_frame()
-    if frame is None:
-        warnings.warn(message, category, stacklevel=2)
-        return
-    registry = frame.f_globals.setdefault("__warningregistry__", {})
-    # Python's own name for code that exec() runs; without one it gives no warning
-    module = frame.f_globals.get("__name__", "<string>")
-    warnings.warn_explicit(message, category, frame.f_code.co_filename, frame.f_lineno, module, registry)
-
-
 def description(location: Location) -> str:
     """A location in words: File "model.py", line 12, in loss: h.mul_(2)."""
     code, line = location
@@ -82,4 +52,4 @@ def forward_traceback() -> list[str]:
     import traceback
 
     frames = traceback.extract_stack(sys._getframe(1))
-    return traceback.format_list([frame for frame in frames if not frame.filename.startswith(_PACKAGE)])
+    return traceback.format_list([frame for frame in frames if not frame.filename.startswith(PACKAGE)])

@@ -19,6 +19,7 @@ from adjoint.arrays.infer import array_from_data
 from adjoint.arrays.namespace import copy, first_outside, has_views, is_array, underlying
 from adjoint.arrays.promotion import common_dtype, number_as
 from adjoint.arrays.shapes import broadcast_shapes, normalize_dim
+from adjoint.arrays.size import printed
 from adjoint.core.graph import TensorBase, bump_version, new_tensor
 from adjoint.core.holders import TensorHolder
 from adjoint.core.modes.state import current, is_grad_enabled
@@ -28,7 +29,7 @@ from adjoint.functions.arguments import require_member
 from adjoint.functions.composite import as_tensor, composite, ops, takes_out
 from adjoint.rules.index import check_value
 from adjoint.rules.refusals import check_number
-from adjoint.runtime.once import warn_once
+from adjoint.runtime.once import warn_caller, warn_once
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
@@ -38,6 +39,7 @@ Advanced = tuple[Any, ...] | None
 _ALL = slice(None)
 _INT64, _BOOL = numpy.dtype(numpy.int64), numpy.dtype(numpy.bool)
 _TENSOR_KINDS = "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices"
+_BYTES = "indexing with dtype {0}.uint8 is now deprecated, please use a dtype {0}.bool instead."
 _WRONG_DTYPE = "tensors used as indices must be long, int, byte or bool tensors"
 _BATCHED_MASK = (
     "vmap: We do not support batching operators that can support dynamic shape. Attempting to batch over indexing with "
@@ -278,6 +280,7 @@ def array_of(items: Sequence[Any]) -> numpy.ndarray[Any, Any]:
 def _check_kind(array: Any) -> Any:
     """The array of an index, bytes as a mask. Raises for other dtypes, and for a mask for each member of a batch."""
     if kind_of(array) == "u" and array.dtype == numpy.uint8:
+        warn_caller(_BYTES.format(printed.module))
         array = array.astype(numpy.dtype(bool))
     if kind_of(array) not in "iub":
         raise IndexError(_WRONG_DTYPE)

@@ -181,9 +181,7 @@ def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: str | None = None) -
     """
     vectors = as_tuple(tensors)
     if indexing is None:
-        warn_once(
-            "adjoint.meshgrid: in an upcoming release, it will be required to pass the indexing argument.", stacklevel=2
-        )
+        warn_once("adjoint.meshgrid: in an upcoming release, it will be required to pass the indexing argument.")
         indexing = "ij"
     if not vectors:
         raise RuntimeError("meshgrid expects a non-empty TensorList")

@@ -759,12 +759,13 @@ def matrix_rank(
         tol: an older name of atol.
         hermitian: whether A is Hermitian, so that only its lower triangle is read.
 
-    Raises RuntimeError if hermitian is True and the matrices are not square.
+    Raises RuntimeError for less than two axes, and if hermitian is True and the matrices are not square.
 
     >>> import adjoint
     >>> adjoint.linalg.matrix_rank(adjoint.ones(3, 3))
     tensor(1)
     """
+    check_matrix("torch.linalg.matrix_rank", A._array, "input")
     if hermitian:
         check_square("linalg.eigh", A._array)
         A = _by_lower_triangle(A.detach())

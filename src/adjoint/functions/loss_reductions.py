@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from adjoint.arrays.shapes import broadcast_shapes
-from adjoint.core.locations import warn_caller
 from adjoint.functions.composite import ops
+from adjoint.runtime.once import warn_caller
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor

@@ -534,12 +534,19 @@ def _(ops, t, y0, y1):
     return ops.real(diagonal(ops, inner)), y1 @ ops.divide_or_zero(inner, gaps(y0))
 
 
+def _explain_eig(error, A):
+    if "infs or NaNs" in str(error):
+        return RuntimeError("torch.linalg.eig: input tensor should not contain infs or NaNs.")
+    return None
+
+
 @general(
     core="(n,n)->(n),(n,n)",
     outputs=("eigenvalues", "eigenvectors"),
     method=False,
     function=False,
     check=square("linalg.eig"),
+    explain=_explain_eig,
 )
 def linalg_eig(xp, A: Array):
     """Eigenvalues and eigenvectors (columns of length 1) of square matrices, always complex."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import numbers
-import warnings
 from collections.abc import Callable
 from functools import wraps
 from operator import index
@@ -37,6 +36,7 @@ from adjoint.core.recorded import operations, raw_ops
 from adjoint.rules.refusals import check_number
 from adjoint.runtime.caches import cached
 from adjoint.runtime.lazy import LateModule
+from adjoint.runtime.once import warn_caller
 from adjoint.tensor import subclasses
 
 if TYPE_CHECKING:
@@ -493,7 +493,7 @@ def range_(
     """
     if end is None:
         raise TypeError('range() missing 1 required positional arguments: "end"')
-    warnings.warn(RANGE_IS_DEPRECATED, UserWarning, stacklevel=2)
+    warn_caller(RANGE_IS_DEPRECATED)
     start, end, step = (_python_number(value) for value in (start, end, step))
     kind = get_default_dtype() if dtype is None else as_dtype(dtype, "range")
     if step == 0:

@@ -91,7 +91,7 @@ def backward(
             )
         grad_tensors = grad_variables
     if create_graph:
-        warn_once(errors.CYCLE_OF_GRADIENTS, stacklevel=2)
+        warn_once(errors.CYCLE_OF_GRADIENTS)
     roots = as_sequence(tensors)
     targets = None if inputs is None else as_sequence(inputs, are_inputs=True)
     if targets is not None and not targets:

@@ -12,7 +12,7 @@ import warnings
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Self, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar, cast, overload
 
 import numpy
 
@@ -656,6 +656,9 @@ class Tensor(ArithmeticTensor):
         if self.ndim == 0:
             raise TypeError("len() of a 0-d tensor")
         return int(self._array.shape[0])
+
+    def __delitem__(self, index: Any) -> NoReturn:
+        raise TypeError("Tensor does not support deleting items")
 
     def __iter__(self) -> Iterator[Tensor]:
         if self.ndim == 0:

@@ -22,9 +22,9 @@ import numpy
 from adjoint.arrays.dtypes import finfo
 from adjoint.arrays.namespace import namespace, underlying
 from adjoint.core.graph import new_tensor
-from adjoint.core.locations import warn_caller
 from adjoint.core.modes.state import current
 from adjoint.runtime import batch_budget
+from adjoint.runtime.once import warn_caller
 from adjoint.tensor.table import ops
 from adjoint.transforms.chunks import Chunks, ChunkSize
 from adjoint.transforms.progress import Progress

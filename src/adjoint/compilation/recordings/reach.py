@@ -24,9 +24,9 @@ import numpy
 from adjoint.compilation.matching import ABSENT, ATTRIBUTE, CELL, ENTRY, LENGTH, MEMBER, read_slot, same_value
 from adjoint.core.graph import TensorBase
 from adjoint.core.holders import TensorHolder
-from adjoint.core.locations import is_own
 from adjoint.core.modes.random import Generator
 from adjoint.runtime.caches import cached
+from adjoint.runtime.once import is_own
 
 #: So many objects are looked at for one function.
 MOST = 20_000

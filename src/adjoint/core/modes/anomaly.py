@@ -12,10 +12,11 @@ from numpy import ndarray
 from adjoint.arrays.namespace import namespace, underlying
 from adjoint.core import errors
 from adjoint.core.graph import Node, TensorBase
-from adjoint.core.locations import Location, warn_caller
+from adjoint.core.locations import Location
 from adjoint.core.modes.finite import watch_forward
 from adjoint.core.modes.interceptors import ANOMALY, Interceptor
 from adjoint.core.modes.state import ALL_THREADS, ModeBlock, current, set_anomaly
+from adjoint.runtime.once import warn_caller
 
 ENABLED = (
     "Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for debugging."

@@ -9,7 +9,7 @@ import numpy
 
 from adjoint.core.graph import TensorBase, new_tensor
 from adjoint.core.holders import TensorHolder
-from adjoint.core.locations import warn_caller
+from adjoint.runtime.once import warn_caller
 from adjoint.runtime.pytree import flatten
 
 if TYPE_CHECKING:

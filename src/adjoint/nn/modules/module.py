@@ -1111,8 +1111,9 @@ def _indent(text: str) -> str:
 
 
 def _typename(value: Any) -> str:
-    """The name of a value's class; a tensor's name includes its dtype."""
+    """The name of a value's class, or of a class itself; a tensor's name includes its dtype."""
     if isinstance(value, Tensor) and type(value) is Tensor:
         return str(value.type())
-    module = type(value).__module__
-    return type(value).__qualname__ if module in ("builtins", "__main__") else f"{module}.{type(value).__qualname__}"
+    kind = value if isinstance(value, type) else type(value)
+    is_plain = kind.__module__ in ("builtins", "__main__")
+    return kind.__qualname__ if is_plain else f"{kind.__module__}.{kind.__qualname__}"

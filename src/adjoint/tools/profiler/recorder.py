@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 
 from adjoint.core import errors
 from adjoint.core.graph import AccumulateGrad, Node
-from adjoint.core.locations import Location, caller, is_own
+from adjoint.core.locations import Location, caller
 from adjoint.core.modes.profiling import CUSTOM, NODE, OPERATION, USER, ProfilerHook, number_of_result
 from adjoint.runtime.caches import cached
+from adjoint.runtime.once import is_own
 from adjoint.tools.profiler import functions, names
 from adjoint.tools.profiler.devices import Clock
 from adjoint.tools.profiler.flops import flops_of
