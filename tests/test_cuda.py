@@ -484,7 +484,7 @@ def test_every_function_runs_where_its_arguments_lie(device: types.ModuleType, n
     try:
         expected, _ = results_of(name, "cpu")
     except (RuntimeError, TypeError, NotImplementedError):
-        pytest.skip("no call of doubles")
+        pytest.skip("no call with float64 arguments")
     if name in LACKING:
         with pytest.raises(MissingFunction, match="Nothing was copied to the host"):
             results_of(name, "cuda")

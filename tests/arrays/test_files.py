@@ -49,7 +49,7 @@ def test_another_process_does_not_write(tmp_path: Path, monkeypatch: pytest.Monk
 
 def test_full_disk_is_an_error() -> None:
     if not Path("/dev/full").exists():
-        pytest.skip("the system has no full device")
+        pytest.skip("needs the device /dev/full")
     file = ArrayFile("/tmp")
     file.file.close()
     file.file = open("/dev/full", "wb", buffering=0)  # noqa: SIM115 - closed below

@@ -237,7 +237,7 @@ def regions() -> list[Case]:
 
 
 @pytest.mark.quick(0)
-@pytest.mark.skipif(COMPILER is None, reason="no compiler for C++ is here")
+@pytest.mark.skipif(COMPILER is None, reason="needs a C++ compiler")
 def test_sources_give_numpys_values(regions: list[Case], tmp_path: Path) -> None:
     assert len(regions) > 100
     assert not differences(regions, tmp_path)

@@ -117,7 +117,7 @@ def test_sizes_and_places(name: str, kind: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_strides(name: str, kind: str) -> None:
     if not vector_ufuncs.compiled and name not in ("add", "mul", "sigmoid", "silu", "gelu", "special_ndtr"):
-        pytest.skip("NumPy's own ufuncs take another way for negative strides")
+        pytest.skip("NumPy's ufuncs use other loops for negative strides")
     arrays, cotangent = random_arguments(name, kind, sizes(name)[-1] + 3)
     expected = compute(name, arrays, cotangent)
     for n in (9, 300, sizes(name)[-1]):
@@ -153,7 +153,7 @@ def test_neighbours(name: str, kind: str) -> None:
 
 
 @pytest.mark.quick(10)
-@pytest.mark.skipif(not threads.compiled, reason="there are no threads in plain Python")
+@pytest.mark.skipif(not threads.compiled, reason="only the compiled form runs threads")
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in SLOW])
 def test_threads(name: str, kind: str) -> None:

@@ -246,7 +246,7 @@ def test_a_number_and_a_tensor_have_nodes_of_their_own_each_time(order):
         assert x.index_fill(0, adjoint.tensor([0]), values[kind]).grad_fn.name() == names[kind]
 
 
-@pytest.mark.skipif(not machine.compiled, reason="objects of Python's classes are larger")
+@pytest.mark.skipif(not machine.compiled, reason="objects of the plain form are larger")
 def test_nodes_are_small():
     node = (leaf() * 1.0001).grad_fn
     assert sys.getsizeof(node) <= 240

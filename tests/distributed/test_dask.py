@@ -25,7 +25,7 @@ cloudpickle = pytest.importorskip("cloudpickle")
 da = pytest.importorskip("dask.array")
 
 several_processes = pytest.mark.skipif(
-    not os.environ.get("ADJOINT_TEST_DISTRIBUTED"), reason="starts processes of its own: make test-distributed"
+    not os.environ.get("ADJOINT_TEST_DISTRIBUTED"), reason="starts several processes: make test-distributed"
 )
 #: Rules that do not work on dask arrays, and the beginning of the error message.
 LISTED = GapList.read("dask")

@@ -18,7 +18,7 @@ from adjoint.interop import mpi
 ROOT = Path(__file__).parents[2]
 PROGRAMS = Path(__file__).with_name("mpi_programs.py")
 several_processes = pytest.mark.skipif(
-    not os.environ.get("ADJOINT_TEST_DISTRIBUTED"), reason="starts processes of its own: make test-distributed"
+    not os.environ.get("ADJOINT_TEST_DISTRIBUTED"), reason="starts several processes: make test-distributed"
 )
 
 

@@ -152,7 +152,7 @@ print(json.dumps(values))
 """
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork processes")
 def test_the_first_use_of_all() -> None:
     command = [sys.executable, "-W", "ignore", "-c", START + IN_CHILDREN, json.dumps(list(FIRST_USES))]
     result = subprocess.run(command, capture_output=True, text=True, check=True)
@@ -224,7 +224,7 @@ def test_several_threads_that_use_a_name_first_get_the_same() -> None:
     assert run(program) == "8 1"
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork processes")
 def test_a_child_process_uses_names_first() -> None:
     program = (
         "import os, warnings; warnings.simplefilter('ignore')\nimport threading\n"

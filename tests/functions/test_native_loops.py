@@ -12,7 +12,7 @@ import adjoint
 from adjoint.arrays.kernels import vectors
 from adjoint.nn import functional as F
 
-pytestmark = pytest.mark.skipif(not vectors.compiled, reason="the loops are compiled")
+pytestmark = pytest.mark.skipif(not vectors.compiled, reason="only the compiled form has these loops")
 
 #: For each module of rules: calls whose gradients or values the loops compute.
 CALLS: dict[str, list[Callable[[], Any]]] = {

@@ -104,7 +104,7 @@ def test_vector_products_of_vectors_in_the_plane(shapes, options):
     try:
         expected = np.cross(a, b, **options)
     except ValueError:
-        pytest.skip("this NumPy takes vectors of three elements only")
+        pytest.skip("this version of NumPy accepts only vectors of three elements")
     x, y = adjoint.tensor(a, requires_grad=True), adjoint.tensor(b, requires_grad=True)
     result = np.cross(x, y, **options)
     np.testing.assert_allclose(result.detach().numpy(), expected)

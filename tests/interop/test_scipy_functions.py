@@ -852,7 +852,7 @@ SEQUENCES = {
 def test_sequences_of_enormous_orders_are_refused(name):
     before, after = SEQUENCES[name]
     if not hasattr(scipy.special, name):
-        pytest.skip("this SciPy does not have it")
+        pytest.skip("this version of SciPy lacks the function")
     arguments = [adjoint.tensor(x) if isinstance(x, float) else x for x in (*before, 2**31 - 1, *after)]
     with pytest.raises(ValueError, match=rf"{name}\(\): the order {2**31 - 1} is above 100000"):
         getattr(adjoint.scipy.special, name)(*arguments)

@@ -150,7 +150,7 @@ def _alarm() -> Iterator[None]:
     signal.signal(signal.SIGALRM, before)
 
 
-@pytest.mark.skipif(not hasattr(signal, "SIGALRM"), reason="needs an alarm clock for calls that take long")
+@pytest.mark.skipif(not hasattr(signal, "SIGALRM"), reason="needs SIGALRM, to stop slow calls")
 @pytest.mark.usefixtures("_alarm")
 @pytest.mark.parametrize("module", MODULES)
 def test_scipy_drops_no_graph_silently(module: str) -> None:
@@ -158,7 +158,7 @@ def test_scipy_drops_no_graph_silently(module: str) -> None:
     assert silent == {}
 
 
-@pytest.mark.skipif(not hasattr(signal, "SIGALRM"), reason="needs an alarm clock for calls that take long")
+@pytest.mark.skipif(not hasattr(signal, "SIGALRM"), reason="needs SIGALRM, to stop slow calls")
 @pytest.mark.usefixtures("_alarm")
 def test_the_probe_finds_what_is_lost() -> None:
     def plain(x: Any) -> Any:

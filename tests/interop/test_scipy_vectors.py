@@ -57,7 +57,7 @@ def test_values_and_gradients(case: Any) -> None:
     if not hasattr(scipy.stats, family):
         pytest.skip(f"this SciPy has no {family}")
     if np.inf in [v for v in arguments if np.ndim(v) == 0] and scipy.__version__ < "1.16":
-        pytest.skip("this SciPy has a mistake there")
+        pytest.skip("this version of SciPy returns a wrong result")
     function = getattr(getattr(scipy.stats, family), method)
     tensors = [adjoint.tensor(np.asarray(v, float), requires_grad=i not in fixed) for i, v in enumerate(arguments)]
     actual, expected = getattr(getattr(stats, family), method)(*tensors), function(*arguments)

@@ -12,7 +12,9 @@ from adjoint.arrays.kernels import vectors
 from adjoint.optim import SGD, Adam, AdamW
 from adjoint.optim.elementwise import base
 
-pytestmark = pytest.mark.skipif(not vectors.there, reason="these loops are compiled, where there are vectors")
+pytestmark = pytest.mark.skipif(
+    not vectors.there, reason="only the compiled form on processors with vectors has these loops"
+)
 
 SHAPES = ((16, 16), (), (3,), (2, 0), (40_001,), (7, 5))
 CASES = [

@@ -22,7 +22,7 @@ from rules.test_table import NUMPY, Problem, cotangents_at, kinds_of, problems
 from support import nvrtc, stand_in_cupy
 from support.host_kernels import COMPILER, Case, differences
 
-compiled_for_the_host = pytest.mark.skipif(COMPILER is None, reason="no compiler for C++ is here")
+compiled_for_the_host = pytest.mark.skipif(COMPILER is None, reason="needs a C++ compiler")
 
 
 def forms_of(problem: Problem, dtype: Any) -> Iterator[tuple[Any, list[Any]]]:

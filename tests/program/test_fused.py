@@ -18,7 +18,7 @@ from adjoint.runtime import crossovers
 from adjoint.runtime.threads import get_num_threads, set_num_threads
 from program.test_trace import form_of
 
-pytestmark = pytest.mark.skipif(not machine.compiled, reason="the machine is compiled")
+pytestmark = pytest.mark.skipif(not machine.compiled, reason="only the compiled form runs programs")
 
 ROWS, COLUMNS = 300, 700
 rng = np.random.default_rng(0)

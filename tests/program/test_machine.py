@@ -8,7 +8,7 @@ import pytest
 from adjoint.program import machine
 from adjoint.program.fused import Fused
 
-pytestmark = pytest.mark.skipif(not machine.compiled, reason="the machine is compiled")
+pytestmark = pytest.mark.skipif(not machine.compiled, reason="only the compiled form runs programs")
 rng = np.random.default_rng(7)
 
 #: Sizes of less than a tile, and of several tiles and a part of one.

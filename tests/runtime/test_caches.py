@@ -53,7 +53,7 @@ def test_reset_changes_no_result() -> None:
         assert np.array_equal(first, second)
 
 
-@pytest.mark.skipif(not machine.compiled, reason="programs are for compiled modules alone")
+@pytest.mark.skipif(not machine.compiled, reason="only the compiled form runs programs")
 def test_programs_are_forgotten() -> None:
     adjoint.ones(3).tanh()
     fused = operations["tanh"].kernel.fused

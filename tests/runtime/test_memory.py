@@ -10,7 +10,7 @@ import adjoint
 from adjoint.runtime import memory
 from adjoint.runtime.memory import with_kept_memory
 
-pytestmark = pytest.mark.skipif(not memory.compiled, reason="the allocator is compiled")
+pytestmark = pytest.mark.skipif(not memory.compiled, reason="only the compiled form has the allocator")
 
 N = 20_000
 

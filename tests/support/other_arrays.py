@@ -55,7 +55,7 @@ class GapList(NamedTuple):
     def check(self, library: Library, rule: Rule, every_kind: bool = False) -> None:
         """Fail if a rule does not work and is not in the list. Skip, with the reason, if a rule of the list works."""
         if rule.name in samples.SPARSE:
-            pytest.skip("of sparse arrays, whose values are NumPy's")
+            pytest.skip("the values of sparse arrays are NumPy's")
         failure = failure_of(library, rule, every_kind)
         if rule.name not in self.gaps:
             assert failure is None, failure

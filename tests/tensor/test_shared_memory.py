@@ -15,7 +15,7 @@ import pytest
 import adjoint
 from adjoint.utils import swap_tensors
 
-forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not forked here")
+forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork processes")
 
 
 def in_child(work: Callable[[], None]) -> None:

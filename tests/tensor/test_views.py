@@ -745,7 +745,7 @@ def test_views_without_elements_are_views(name: str, shape: tuple[int, ...]) -> 
     try:
         view = VIEWS_OF_ANY_SHAPE[name](base)
     except (RuntimeError, IndexError, ValueError):
-        pytest.skip("there is no such view of this shape")
+        pytest.skip("this shape has no such view")
     assert view._is_view() and view._base is base and view.grad_fn is not None
     if name not in ("chunk", "split", "tensor_split", "unbind"):  # several views may not be modified
         view.mul_(2)

@@ -328,7 +328,7 @@ def descriptors() -> int:
     return len(list(Path("/proc/self/fd").iterdir()))
 
 
-@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="the system lists no descriptors")
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs a list of open file descriptors, as on Linux")
 def test_files_have_no_name_and_are_closed_with_the_graph(tmp_path: Path) -> None:
     layers = weights()
     fails = False

@@ -411,7 +411,7 @@ def test_plain_arrays_have_the_series_of_arrays_that_are_followed(name: str, dty
     np.testing.assert_allclose(result.numpy(), followed.numpy(), rtol=tolerance, atol=tolerance)
 
 
-@pytest.mark.skipif(not loops.compiled, reason="the loops are compiled")
+@pytest.mark.skipif(not loops.compiled, reason="only the compiled form has these loops")
 @pytest.mark.parametrize("size", [1, 4, 71])
 def test_loops_give_what_whole_arrays_give(size: int) -> None:
     rng = np.random.default_rng(0)

@@ -70,7 +70,7 @@ def test_a_derivative_of_views_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> No
     assert first_fault("views", 300).kind == "AssertionError"
 
 
-@pytest.mark.skipif(not helpers.compiled, reason="there is one form to compare")
+@pytest.mark.skipif(not helpers.compiled, reason="needs the compiled form, to compare it with the plain one")
 def test_other_numbers_of_a_form_are_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
     observed = compared.observed
 

@@ -11,7 +11,7 @@ from adjoint.runtime import threads as helpers
 from trust import no_memory, soak
 
 compiled_on_linux = pytest.mark.skipif(
-    not (soak.can_preload() and helpers.compiled), reason="allocators are preloaded on Linux, by a C compiler"
+    not (soak.can_preload() and helpers.compiled), reason="needs Linux and a C compiler, to preload an allocator"
 )
 
 

@@ -25,7 +25,7 @@ def plain(x, axis, axis_map):
     return axis_maps._combine(xp, x, axis, axis_map.steps, axis_map.results, "add", 0)
 
 
-@pytest.mark.skipif(not scatter.compiled, reason="there is no loop in plain Python")
+@pytest.mark.skipif(not scatter.compiled, reason="only the compiled form has this loop")
 @pytest.mark.parametrize("kind", ["f4", "f8"])
 @pytest.mark.parametrize("name", MAPS)
 def test_the_loop_equals_passes_over_whole_arrays(name, kind):
@@ -41,7 +41,7 @@ def test_the_loop_equals_passes_over_whole_arrays(name, kind):
                 assert result.tobytes() == expected.tobytes() and result.dtype == expected.dtype
 
 
-@pytest.mark.skipif(not scatter.compiled, reason="there is no loop in plain Python")
+@pytest.mark.skipif(not scatter.compiled, reason="only the compiled form has this loop")
 def test_other_arrays_are_left_to_numpy():
     table = MAPS["lines"].table
     infinite = np.array([np.inf, -np.inf] * 5)[:9]

@@ -69,7 +69,7 @@ def test_triangular_solutions(kind, shapes):
                 check(solved, kind)
 
 
-@pytest.mark.skipif(not batched_lapack.compiled, reason="no compiled form")
+@pytest.mark.skipif(not batched_lapack.compiled, reason="needs the compiled form")
 def test_what_can_be_called():
     a = numpy.ones((2, 3, 3))
     assert batched_lapack.can_do("getrf", a) and batched_lapack.can_do("trsm", a, a)
@@ -90,7 +90,7 @@ def test_the_order_of_pivots_is_that_of_the_exchanges(inverse):
     numpy.testing.assert_allclose(numpy.take_along_axis(there, order, axis=-2), back, atol=1e-12)
 
 
-@pytest.mark.skipif(not batched_lapack.compiled, reason="the loops are compiled")
+@pytest.mark.skipif(not batched_lapack.compiled, reason="only the compiled form has these loops")
 def test_a_routine_is_not_called_with_arguments_left_out():
     with pytest.raises(TypeError, match="no routine with 2 arguments is called from here"):
         batched_lapack.each("getrf", "float64", 1, 3, numpy.eye(3))

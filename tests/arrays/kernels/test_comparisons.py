@@ -7,7 +7,7 @@ import pytest
 
 from adjoint.arrays.kernels import comparisons
 
-pytestmark = pytest.mark.skipif(not comparisons.compiled, reason="these loops are compiled")
+pytestmark = pytest.mark.skipif(not comparisons.compiled, reason="only the compiled form has these loops")
 TYPES = ("float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 
 

@@ -11,7 +11,7 @@ from adjoint.arrays.kernels import cumulative
 from adjoint.arrays.libraries.numpy_namespace import xp
 from adjoint.rules import TABLE
 
-pytestmark = pytest.mark.skipif(not cumulative.compiled, reason="these loops are compiled")
+pytestmark = pytest.mark.skipif(not cumulative.compiled, reason="only the compiled form has these loops")
 
 LAYOUTS = [
     ((7,), 0),

@@ -6,7 +6,8 @@ import pytest
 from adjoint.arrays.kernels import draws
 
 compiled_only = pytest.mark.skipif(
-    draws.uniform(np.random.PCG64(1), (1,), np.dtype("float64")) is None, reason="these loops are compiled"
+    draws.uniform(np.random.PCG64(1), (1,), np.dtype("float64")) is None,
+    reason="only the compiled form has these loops",
 )
 BOUNDS = [(0, 1), (0, 2), (-7, 12), (5, 2**31 + 9), (-(2**63), 3 - 2**63), (2**62, 2**62 + 2**32 - 1)]
 

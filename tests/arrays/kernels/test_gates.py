@@ -14,9 +14,12 @@ from adjoint.arrays.kernels.products_and_sums import REMEMBER, UPDATE, gated_ste
 from adjoint.rules import recurrent
 
 compiled = pytest.mark.skipif(
-    gated_step(UPDATE, (np.ones((1, 3)), np.ones((1, 3)), np.ones((1, 1)))) is None, reason="these loops are compiled"
+    gated_step(UPDATE, (np.ones((1, 3)), np.ones((1, 3)), np.ones((1, 1)))) is None,
+    reason="only the compiled form has these loops",
 )
-needs_vectors = pytest.mark.skipif(not vectors.there, reason="these loops are compiled, where there are vectors")
+needs_vectors = pytest.mark.skipif(
+    not vectors.there, reason="only the compiled form on processors with vectors has these loops"
+)
 
 
 def step_and_gradients(name: str, arrays: list[Any]) -> list[Any]:

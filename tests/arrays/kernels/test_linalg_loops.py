@@ -27,7 +27,7 @@ def matrices(name, shape, kind):
 @pytest.mark.parametrize("name", CALLS)
 def test_results_are_numpys(name, shape, kind):
     if name in ("cholesky", "eigh") and shape[-1] != shape[-2]:
-        pytest.skip("of square matrices")
+        pytest.skip("needs square matrices")
     for options in CALLS[name]:
         for a in (matrices(name, shape, kind), matrices(name, shape[:-2] + shape[:-3:-1], kind).mT):
             results, targets = getattr(xp.linalg, name)(a, **options), getattr(np.linalg, name)(a, **options)

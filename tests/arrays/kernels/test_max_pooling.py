@@ -9,7 +9,7 @@ from adjoint.arrays.kernels import axis_maps, max_pooling, scatter
 from adjoint.arrays.libraries.numpy_namespace import xp
 from adjoint.rules import TABLE
 
-pytestmark = pytest.mark.skipif(not max_pooling.compiled, reason="these loops are compiled")
+pytestmark = pytest.mark.skipif(not max_pooling.compiled, reason="only the compiled form has these loops")
 
 
 def both(monkeypatch: pytest.MonkeyPatch, function: Any, *arguments: Any) -> tuple[Any, Any]:

@@ -19,7 +19,9 @@ ORDERS = list(itertools.permutations(range(3)))
 INDICES = [(0, ...), (slice(1, None), ...), (None, ..., -1), (..., slice(None, None, -2)), (1, 2, ..., 3), (...,)]
 AXES = [0, 2, (0, 1), (1,), (2, 0)]
 
-compiled_only = pytest.mark.skipif(native.READ.several([X, (0, ...)]) is None, reason="these moves are compiled")
+compiled_only = pytest.mark.skipif(
+    native.READ.several([X, (0, ...)]) is None, reason="only the compiled form has these moves"
+)
 
 
 def cases() -> list[tuple[str, tuple[Any, ...]]]:

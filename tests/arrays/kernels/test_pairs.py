@@ -12,7 +12,9 @@ import adjoint
 from adjoint.arrays.kernels import vectors
 from adjoint.rules import distances
 
-pytestmark = pytest.mark.skipif(not vectors.there, reason="these loops are compiled, where there are vectors")
+pytestmark = pytest.mark.skipif(
+    not vectors.there, reason="only the compiled form on processors with vectors has these loops"
+)
 
 
 def distances_and_gradient(points: Any, p: float, g: Any) -> list[Any]:

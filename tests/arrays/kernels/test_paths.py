@@ -12,7 +12,9 @@ from adjoint.arrays.kernels import vectors
 from adjoint.nn.functional import ctc_loss
 from adjoint.rules import losses
 
-pytestmark = pytest.mark.skipif(not vectors.there, reason="these loops are compiled, where there are vectors")
+pytestmark = pytest.mark.skipif(
+    not vectors.there, reason="only the compiled form on processors with vectors has these loops"
+)
 
 
 def loss_and_gradient(log_probs: Any, targets: Any, steps: Any, lengths: Any, **options: Any) -> list[Any]:

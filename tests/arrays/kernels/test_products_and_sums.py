@@ -32,7 +32,7 @@ from adjoint.arrays.kernels.products_and_sums import (
 from adjoint.arrays.libraries.numpy_namespace import xp as numpy_xp
 from adjoint.program import machine
 
-compiled = pytest.mark.skipif(not machine.compiled, reason="there are no native kernels in plain Python")
+compiled = pytest.mark.skipif(not machine.compiled, reason="only the compiled form has native kernels")
 kinds = pytest.mark.parametrize("kind", ["f4", "f8"])
 rng = np.random.default_rng(11)
 

@@ -12,7 +12,9 @@ import pytest
 from adjoint.arrays.kernels.products_and_sums import COUNT, MAX, MIN, PROD, SUM, reduced, summed_to
 from adjoint.arrays.libraries.numpy_namespace import xp
 
-compiled_only = pytest.mark.skipif(reduced(SUM, np.ones((2, 2)), 0, False) is None, reason="these loops are compiled")
+compiled_only = pytest.mark.skipif(
+    reduced(SUM, np.ones((2, 2)), 0, False) is None, reason="only the compiled form has these loops"
+)
 
 UFUNCS = {SUM: np.add, PROD: np.multiply, MAX: np.maximum, MIN: np.minimum}
 SHAPES = [(3, 4), (1, 5), (5, 1), (30, 3), (4, 9), (3, 30), (2, 127), (2, 129), (2, 65), (5, 6, 3), (2, 3, 4, 5)]

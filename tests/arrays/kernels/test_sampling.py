@@ -13,7 +13,7 @@ from adjoint.arrays.libraries.numpy_namespace import xp
 from adjoint.rules import TABLE
 from adjoint.rules.sampling import MODES, PADDINGS
 
-pytestmark = pytest.mark.skipif(not scatter.compiled, reason="these loops are compiled")
+pytestmark = pytest.mark.skipif(not scatter.compiled, reason="only the compiled form has these loops")
 
 
 def both(monkeypatch: pytest.MonkeyPatch, name: str, *arguments: Any) -> tuple[Any, Any]:

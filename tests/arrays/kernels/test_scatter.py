@@ -7,7 +7,7 @@ import pytest
 
 from adjoint.arrays.kernels import scatter
 
-pytestmark = pytest.mark.skipif(not scatter.compiled, reason="these loops are compiled")
+pytestmark = pytest.mark.skipif(not scatter.compiled, reason="only the compiled form has these loops")
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

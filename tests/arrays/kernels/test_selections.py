@@ -11,7 +11,9 @@ from adjoint.arrays.libraries.numpy_namespace import xp
 RNG = np.random.default_rng(3)
 KINDS = [np.float64, np.float32, np.float16, np.int64, np.int32, np.uint8, np.bool_, np.complex128, np.complex64]
 NUMBERS = [0, 1, -1, 0.5, float("nan"), float("inf"), 1e300, 2**24 + 1, 2**70, True, 1j]
-compiled_only = pytest.mark.skipif(selected(np.ones(1, bool), np.ones(1), 0) is None, reason="this loop is compiled")
+compiled_only = pytest.mark.skipif(
+    selected(np.ones(1, bool), np.ones(1), 0) is None, reason="only the compiled form has this loop"
+)
 
 
 def operands(shape, kind):

@@ -15,7 +15,7 @@ from adjoint.arrays.kernels.products_and_sums import (
 )
 from adjoint.arrays.libraries.numpy_namespace import xp
 
-compiled_only = pytest.mark.skipif(small_inverses(np.eye(2)) is None, reason="these loops are compiled")
+compiled_only = pytest.mark.skipif(small_inverses(np.eye(2)) is None, reason="only the compiled form has these loops")
 
 STACKS = [((), (4,)), ((4,), ()), ((4,), (4,)), ((3, 1), (1, 2)), ((2,), (3, 2)), ((0,), (0,)), ((1,), (3,))]
 

@@ -23,7 +23,9 @@ def test_triangles(name: str, shape: Any, dtype: str) -> None:
             np.testing.assert_array_equal(getattr(xp, name)(array, k=k), getattr(np, name)(array, k), strict=True)
 
 
-@pytest.mark.skipif(products_and_sums.triangle(np.ones((2, 2)), 0, True) is None, reason="the loop is compiled")
+@pytest.mark.skipif(
+    products_and_sums.triangle(np.ones((2, 2)), 0, True) is None, reason="only the compiled form has this loop"
+)
 def test_what_is_left_to_numpy() -> None:
     for array in (np.ones((2, 2)).T[::-1], np.ones(3), np.array([["a", "b"]]), np.ones((2, 2), ">f8")):
         assert products_and_sums.triangle(array, 0, True) is None

@@ -15,7 +15,9 @@ from adjoint.program.fused import Fused
 from adjoint.rules import TABLE
 from adjoint.runtime.threads import get_num_threads, set_num_threads
 
-pytestmark = pytest.mark.skipif(not vectors.there, reason="these loops are compiled, where there are vectors")
+pytestmark = pytest.mark.skipif(
+    not vectors.there, reason="only the compiled form on processors with vectors has these loops"
+)
 
 TOLERANCE = {np.float32: 2e-6, np.float64: 1e-14}
 

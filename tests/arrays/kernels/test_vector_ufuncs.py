@@ -212,7 +212,7 @@ def test_they_are_pickled_and_copied_by_name() -> None:
         vector_ufuncs.tangent  # noqa: B018
 
 
-@pytest.mark.skipif(not vector_ufuncs.compiled, reason="no compiled form")
+@pytest.mark.skipif(not vector_ufuncs.compiled, reason="needs the compiled form")
 def test_unknown_kinds_of_processor() -> None:
     with pytest.raises(ValueError, match=r"this processor has the kinds \[0.*\], got 9"):
         vector_ufuncs.use_kind(9)
@@ -245,7 +245,7 @@ def test_what_is_no_ufunc_is_left_as_it_is() -> None:
 
 
 @pytest.mark.skipif(
-    not vector_ufuncs.kinds() or not STATM.exists(), reason="compiled loops, and Linux to ask for pages"
+    not vector_ufuncs.kinds() or not STATM.exists(), reason="needs the compiled form, and Linux for the number of pages"
 )
 @pytest.mark.skipif(
     "asan" in os.environ.get("LD_PRELOAD", ""), reason="AddressSanitizer keeps for a while what is freed"

@@ -12,7 +12,9 @@ from adjoint.arrays.kernels.convolution import Geometry
 from adjoint.arrays.libraries.numpy_namespace import xp
 from adjoint.runtime.threads import get_num_threads, set_num_threads
 
-pytestmark = pytest.mark.skipif(not vectors.there, reason="these loops are compiled, where there are vectors")
+pytestmark = pytest.mark.skipif(
+    not vectors.there, reason="only the compiled form on processors with vectors has these loops"
+)
 
 
 def both(monkeypatch: pytest.MonkeyPatch, function: Any, *arguments: Any) -> tuple[Any, Any]:

@@ -46,8 +46,8 @@ SAMPLES: dict[str, list[Sample]] = {
 
 #: Tests that do not apply, by a pattern of their names, with the reasons.
 GAPS: dict[str, str] = {
-    "independent-*": "its gradient is undefined, which a test in test_factorizations.py sees",
-    "underivable-*": "asked for a derivative it raises an error, which a test in test_factorizations.py sees",
+    "independent-*": "its gradient is undefined: tests/functions/test_factorizations.py",
+    "underivable-*": "its derivative raises an error: tests/functions/test_factorizations.py",
 }
 
 #: Operations that assume a Hermitian or triangular input.

@@ -194,7 +194,7 @@ console.log(JSON.stringify({
 """
 
 
-@pytest.mark.skipif(NODE is None, reason="there is no Node.js to run the page's script")
+@pytest.mark.skipif(NODE is None, reason="needs Node.js for the script of the page")
 def test_logic_of_the_page(trace_file):
     command = [NODE, "-e", LOGIC, str(SCRIPT), str(trace_file)]
     process = json.loads(subprocess.run(command, capture_output=True, check=True, timeout=60).stdout)
@@ -261,7 +261,7 @@ def pixels(png):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium to look at the page with")
+@pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium for the page")
 def test_page_in_chromium(trace_file, tmp_path):
     trace = view.read_trace(trace_file)
     with view.server(trace, trace_file.name) as server:
