@@ -12,7 +12,7 @@ import warnings
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast, overload
 
 import numpy
 
@@ -657,7 +657,7 @@ class Tensor(ArithmeticTensor):
             raise TypeError("len() of a 0-d tensor")
         return int(self._array.shape[0])
 
-    def __delitem__(self, index: Any) -> NoReturn:
+    def __delitem__(self, index: Any) -> None:
         raise TypeError("Tensor does not support deleting items")
 
     def __iter__(self) -> Iterator[Tensor]:
