@@ -38,6 +38,8 @@ KINDS = {"python": 1, "system": 2}
 Scenario = tuple[Callable[[], Any], dict[str, Callable[[], Any]]]
 SCENARIOS: dict[str, Callable[[], Scenario]] = {}
 
+#: In the place of a scenario: only new functions of Python have no memory.
+NEW_FUNCTION = "new-function"
 #: Printed first if it is true. Then the released memory cannot be compared.
 LOSES_LISTS = "this Python loses a list that it has no memory to copy"
 SMALL, LARGE = 3, 20_000
@@ -422,6 +424,31 @@ def keeps_lists(sweep: Sweep) -> bool:
     return True
 
 
+def make_functions_without_memory() -> None:
+    """Let each allocation of a new function fail, some times.
+
+    Python 3.13.0 then releases a reference too many. It ends by an error here, or by a signal.
+    """
+    library = ctypes.PyDLL(os.environ["LD_PRELOAD"])
+    library.arm.argtypes = [ctypes.c_int, ctypes.c_long]
+    library.watch_python()
+
+    def make() -> Any:
+        return lambda: None
+
+    code = make().__code__
+    for n in range(4):
+        before = sys.getrefcount(code)
+        for _ in range(5):
+            try:
+                library.arm(KINDS["python"], n)
+                make()
+            except MemoryError:
+                pass
+            library.disarm()
+        assert sys.getrefcount(code) >= before
+
+
 def main(name: str, kind: str, step: int = 1, start: int = 0) -> None:
     """Print a line for each allocation: its number, the error, and the faults."""
     sweep = Sweep(name, kind)
@@ -451,4 +478,7 @@ def main(name: str, kind: str, step: int = 1, start: int = 0) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], *map(int, sys.argv[3:]))
+    if sys.argv[1] == NEW_FUNCTION:
+        make_functions_without_memory()
+    else:
+        main(sys.argv[1], sys.argv[2], *map(int, sys.argv[3:]))

@@ -93,37 +93,15 @@ def can_preload() -> bool:
     return sys.platform == "linux" and shutil.which(os.environ.get("CC", "cc")) is not None
 
 
-#: Lets each allocation of a new function fail, some times. Ends with an error, or by a signal, if Python then releases a
-#: reference too many.
-NEW_FUNCTION = """
-import ctypes, os, sys
-library = ctypes.PyDLL(os.environ["LD_PRELOAD"])
-library.arm.argtypes = [ctypes.c_int, ctypes.c_long]
-library.watch_python()
-def make():
-    return lambda: None
-def attempt(n):
-    try:
-        library.arm(1, n)
-        make()
-    except MemoryError:
-        pass
-    library.disarm()
-code = make().__code__
-for n in range(4):
-    before = sys.getrefcount(code)
-    for _ in range(5):
-        attempt(n)
-    assert sys.getrefcount(code) >= before
-"""
 NO_FUNCTIONS = "Python's own allocations: without memory for a new function, this Python releases what it does not own"
 
 
 def failing_kinds(library: str) -> list[str]:
     """The kinds of allocations that can fail without a fault of Python's own."""
     ended = subprocess.run(
-        [sys.executable, "-c", NEW_FUNCTION], env=environment() | {"LD_PRELOAD": library}, check=False
-    )
+        [sys.executable, "-m", "trust.no_memory", no_memory.NEW_FUNCTION],
+        env=environment() | {"LD_PRELOAD": library}, cwd=ROOT, capture_output=True, check=False,
+    )  # fmt: skip
     return [kind for kind in no_memory.KINDS if kind != "python" or not ended.returncode]
 
 
