@@ -240,3 +240,15 @@ OPTIONS = (True, 1, 0.0, False, False, False)
 def test_messages(call: Callable[[], Any], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         call()
+
+
+@pytest.mark.parametrize("kind", ["RNN", "GRU", "LSTM"])
+@pytest.mark.parametrize("bidirectional", [False, True])
+def test_outputs_may_be_modified_in_place(kind, bidirectional):
+    network = getattr(adjoint.nn, kind)(3, 2, num_layers=2, bidirectional=bidirectional)
+    x, expected = adjoint.randn(4, 2, 3, requires_grad=True), None
+    for change in (lambda y: y.relu(), lambda y: y.relu_()):
+        x.grad = None
+        change(network(x)[0]).sum().backward()
+        expected = x.grad if expected is None else expected
+    assert adjoint.equal(x.grad, expected)

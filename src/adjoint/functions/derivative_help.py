@@ -230,7 +230,7 @@ _NAMES: dict[str, str] = {
     "Derivative: the chain rule through the recorded operations: reshape, native_group_norm (saves input).":
         "group_norm nn.functional.group_norm",
     "Derivative: the chain rule through the recorded operations: reshape, linear (saves self, weight),\n"
-    "    getitem_select, gru_sequence (saves bias, gates, hidden, hiddens, weight), getitem_slice, stack.":
+    "    getitem_select, gru_sequence (saves bias, gates, hidden, hiddens, weight), getitem_slice, clone, stack.":
         "gru",
     "Derivative: the chain rule through the recorded operations: linear (saves self, weight), gru_step (saves before,\n"
     "    gates, state).":
@@ -324,7 +324,7 @@ _NAMES: dict[str, str] = {
         "logdet",
     "Derivative: the chain rule through the recorded operations: reshape, add, linear (saves self, weight),\n"
     "    getitem_select, lstm_sequence (saves gates, hidden, hiddens, memories, memory, weight), getitem_slice,\n"
-    "    stack.":
+    "    clone, stack.":
         "lstm",
     "Derivative: the chain rule through the recorded operations: linear (saves self, weight), lstm_step (saves gates,\n"
     "    memory).":
@@ -546,7 +546,7 @@ _NAMES: dict[str, str] = {
         "real",
     "Derivative: the chain rule through the recorded operations: reshape, expand, clone.": "repeat_interleave",
     "Derivative: the chain rule through the recorded operations: reshape, add, linear (saves self, weight),\n"
-    "    getitem_select, rnn_sequence (saves hidden, result, weight), getitem_slice, stack.":
+    "    getitem_select, rnn_sequence (saves hidden, result, weight), getitem_slice, clone, stack.":
         "rnn_relu rnn_tanh",
     "Derivative: the chain rule through the recorded operations: linear (saves self, weight), add, relu (saves\n"
     "    result).":

@@ -180,6 +180,9 @@ def _network(
             outputs.append(results[0])
             last.append(tuple(sequences.last(each, reverse) for each in results))
         input = outputs[0] if len(outputs) == 1 else ops.cat(outputs, 1)
+    if input.requires_grad and len(ways) == 1:
+        # the layer saves its states for the backward pass; the result may be modified in place
+        input = ops.clone(input)
     return input, *(ops.stack(each, 0) for each in zip(*last, strict=True))
 
 
