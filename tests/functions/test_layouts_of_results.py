@@ -190,6 +190,7 @@ IMAGES: dict[str, Any] = {
     "avg_pool2d": lambda x: adjoint.nn.functional.avg_pool2d(x, 2),
     "max_pool2d": lambda x: adjoint.nn.functional.max_pool2d(x, 2, return_indices=True)[1],
     "adaptive_avg_pool2d": lambda x: adjoint.nn.functional.adaptive_avg_pool2d(x, 2),
+    "pad": lambda x: adjoint.nn.functional.pad(x, (1, -1, 0, 2)),
     "interpolate": lambda x: adjoint.nn.functional.interpolate(x, scale_factor=2, mode="bilinear"),
 }
 

@@ -205,7 +205,7 @@ def constant_pad_nd(xp, input: Array, pad, value: Number = 0):
         of.append(slice(max(-before, 0), size + min(behind, 0)))
     if all(part.start < part.stop for part in of):
         result[(..., *into)] = input[(..., *of)]
-    return result
+    return with_channels_as(result, input)
 
 
 @constant_pad_nd.vjp("input")
