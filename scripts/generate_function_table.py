@@ -71,7 +71,9 @@ def declared_at(name: str) -> str:
     [rules/elementwise.py](../src/adjoint/rules/elementwise.py) `abs_`
     """
     function = public(name)
-    rule = getattr(function, "rule", None) or (TABLE.get(name) if not inspect.isfunction(function) else None)
+    rule = getattr(function, "rule", None) or (
+        TABLE.get(name) if not inspect.isfunction(inspect.unwrap(function)) else None
+    )
     if rule is not None:
         kernel = rule._kernel
         path, declaration = (

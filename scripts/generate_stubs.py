@@ -60,6 +60,7 @@ HIDDEN = {name: f"builtins.{name}" for name in ("bool", "complex", "float", "int
 HIDDEN |= {name: f"_{name}" for name in ("dtype", "device", "Size", "Generator")}
 # the types of the core's attributes; its sources are in Cython's dialect
 OF_CORE = {"grad": "Tensor | None", "grad_fn": "Node | None", "_base": "Tensor | None"}
+OF_CORE |= {"shape": "Size", "dtype": "dtype", "ndim": "int"}
 OF_CORE |= {"requires_grad": "bool", "is_leaf": "bool", "retains_grad": "bool", "output_nr": "int", "_version": "int"}
 # packages that programs should not use
 INTERNAL = adjoint._FLOORS | {"demo", "tensor"}
@@ -91,7 +92,7 @@ def plain(parameter: inspect.Parameter) -> inspect.Parameter:
 
 def definitions(name: str, function: Callable[..., Any], *, method: bool = False) -> str:
     """A function of a stub, or each of its overloads."""
-    overloads = get_overloads(function) if inspect.isfunction(function) else []
+    overloads = get_overloads(function) if inspect.isfunction(inspect.unwrap(function)) else []
     if not overloads:
         return definition(name, function, method=method)
     return "".join("@overload\n" + definition(name, each, method=method) for each in overloads)

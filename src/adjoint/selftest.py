@@ -23,6 +23,7 @@ from typing import Any
 
 import adjoint
 from adjoint import runtime
+from adjoint.core.operations.operation import Operation
 from adjoint.core.recorded import operations
 from adjoint.functions.binding import load_all
 from adjoint.functions.composite import COMPOSITES
@@ -66,7 +67,7 @@ def modules() -> list[str]:
 def operation_examples() -> dict[str, str]:
     """Docstrings that doctest does not find in modules: of operations, and of functions made by other functions."""
     load_all()
-    functions = [each.function for each in COMPOSITES.values() if inspect.isfunction(each.function)]
+    functions = [each.function for each in COMPOSITES.values() if not isinstance(each.function, Operation)]
     return {f"adjoint.{name}": operations[name].__doc__ for name, rule in TABLE.items() if public_name(rule)} | {
         f"{function.__module__}.{function.__name__}": function.__doc__ or ""
         for function in functions

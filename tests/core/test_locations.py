@@ -48,6 +48,9 @@ WARNINGS: dict[str, Callable[[], Any]] = {
     "names that are deprecated": lambda: adjoint.range(1, 2),
     "gradients of non-leaves": lambda: (adjoint.ones(2, requires_grad=True) * 2).grad,
     "sizes of targets": lambda: adjoint.nn.functional.mse_loss(adjoint.ones(2), adjoint.ones(2, 1)),
+    "means of divergences": lambda: adjoint.nn.functional.kl_div(adjoint.ones(2), adjoint.ones(2)),
+    "arguments without effect": lambda: adjoint.nn.functional.gumbel_softmax(adjoint.ones(2), eps=1e-3),
+    "axes that are not named": lambda: adjoint.nn.functional.softmax(adjoint.ones(2)),
     "transposes": lambda: adjoint.ones(2, 3, 4).T,
 }
 

@@ -270,18 +270,19 @@ def held_array(array: Any) -> Any:
     """
     if isinstance(array, numpy.ndarray):
         from_numpy_dtype(array.dtype)
-        if type(array) is not numpy.ndarray:
-            if isinstance(array, numpy.ma.MaskedArray):
-                raise TypeError(
-                    "a tensor has no place for the mask of a numpy.ma.MaskedArray: give array.filled(value), or "
-                    "array.data and ~array.mask to a function of adjoint.masked"
-                )
-            if (unit := getattr(array, "unit", None) or getattr(array, "units", None)) is not None and str(unit):
-                raise TypeError(
-                    f"a tensor has no place for the unit of a {type(array).__name__} in {unit}: give its plain value, "
-                    "array.value"
-                )
-            return numpy.asarray(array)
+        if type(array) is numpy.ndarray:
+            return array
+        if isinstance(array, numpy.ma.MaskedArray):
+            raise TypeError(
+                "a tensor has no place for the mask of a numpy.ma.MaskedArray: give array.filled(value), or "
+                "array.data and ~array.mask to a function of adjoint.masked"
+            )
+        if (unit := getattr(array, "unit", None) or getattr(array, "units", None)) is not None and str(unit):
+            raise TypeError(
+                f"a tensor has no place for the unit of a {type(array).__name__} in {unit}: give its plain value, "
+                "array.value"
+            )
+        return numpy.asarray(array)
     return numpy.asarray(array) if is_of_torch(array) else array
 
 

@@ -104,13 +104,10 @@ static inline PyObject *adj_dtype(PyObject *array) {
     return dtype;
 }
 
-/* The shape of an ndarray as a tuple, without a look-up of the attribute. */
-static inline PyObject *adj_shape(PyObject *array) {
+/* The lengths of an ndarray's axes in a new tuple, which may be NULL. */
+static inline PyObject *adj_with_lengths(PyObject *shape, PyObject *array) {
     PyArrayObject *a = (PyArrayObject *)array;
-    int n = PyArray_NDIM(a);
-    PyObject *shape = PyTuple_New(n);
-    if (shape == NULL) return NULL;
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; shape != NULL && i < PyArray_NDIM(a); i++) {
         PyObject *length = PyLong_FromSsize_t(PyArray_DIM(a, i));
         if (length == NULL) {
             Py_DECREF(shape);
@@ -119,6 +116,16 @@ static inline PyObject *adj_shape(PyObject *array) {
         PyTuple_SET_ITEM(shape, i, length);
     }
     return shape;
+}
+
+/* The shape of an ndarray as a tuple, without a look-up of the attribute. */
+static inline PyObject *adj_shape(PyObject *array) {
+    return adj_with_lengths(PyTuple_New(adj_ndim(array)), array);
+}
+
+/* The shape of an ndarray as an instance of a subclass of tuple. */
+static inline PyObject *adj_shape_as(PyObject *type, PyObject *array) {
+    return adj_with_lengths(((PyTypeObject *)type)->tp_alloc((PyTypeObject *)type, adj_ndim(array)), array);
 }
 
 /* 1 if an ndarray has this shape, a tuple of ints. */

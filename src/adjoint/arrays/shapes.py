@@ -19,6 +19,8 @@ def normalize_dim(dim: int, ndim: int) -> int:
     >>> normalize_dim(-1, 3)
     2
     """
+    if type(dim) is int and 0 <= dim < ndim:
+        return dim
     dim = index(dim)
     n = max(ndim, 1)
     if not -n <= dim < n:
@@ -71,7 +73,7 @@ def broadcast_shapes(*shapes: Shape) -> Shape:
     >>> broadcast_shapes((3, 1), (4,))
     (3, 4)
     """
-    if len(shapes) == 2 and shapes[0] == shapes[1]:
+    if shapes and shapes.count(shapes[0]) == len(shapes):
         return tuple(shapes[0])
     ndim = max(map(len, shapes), default=0)
     result = [1] * ndim

@@ -13,6 +13,7 @@ cdef extern from "numpy_arrays.h":
     bint adj_has_layout(object array, object shape, object dtype)
     object adj_dtype(object array)
     object adj_shape(object array)
+    object adj_shape_as(object tuple_type, object array)
     int adj_ndim(object array)
 
 cdef extern from "python_objects.h":
@@ -21,6 +22,7 @@ cdef extern from "python_objects.h":
     object adj_weak(object referent)
     object adj_referent(object reference)
     Py_ssize_t adj_address(object o)
+    int adj_slice_by_c(object tuple_type) except -1
 
 
 cdef inline object instantiate(object type, object native):
@@ -62,6 +64,11 @@ cdef inline int ndim_of(object array):
 cdef inline object shape_of(object array):
     """The shape of an ndarray."""
     return adj_shape(array)
+
+
+cdef inline object size_of(object array):
+    """The shape of an ndarray as a Size."""
+    return adj_shape_as(Size, array)
 
 
 cdef class VersionCounter:
@@ -208,12 +215,13 @@ cpdef bint overrides(object value)
 cpdef bint any_overrides(list values)
 cdef int _composing
 cpdef object composed(object operation, object values, bint in_place)
-cdef object _tensor_type, _native_tensor, _ndarray, _accumulation
+cdef object _tensor_type, _native_tensor, _ndarray, _accumulation, _FLOAT64, Size, float64
 cdef SavedTensor make_saved(object array, VersionCounter counter, Node node, int output_nr, bint from_input)
 cpdef long long next_sequence_nr()
 cpdef long long upcoming_sequence_nr()
 cpdef TensorBase new_tensor(object array)
 cpdef TensorBase twin(TensorBase tensor)
+cpdef TensorBase twin_outside(TensorBase tensor)
 cpdef Node new_node(object node_type, object native)
 cpdef object hooks_of(TensorBase tensor)
 cpdef object hook_table(Node node, int number)

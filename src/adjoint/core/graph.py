@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy
 
-from adjoint.arrays.dtypes import from_numpy_dtype, kind_of, numpy_dtype
+from adjoint.arrays.dtypes import NUMPY_TYPES, by_numpy, float64, from_numpy_dtype, kind_of, numpy_dtype
 from adjoint.arrays.namespace import astype, copy, library_of, namespace, underlying
 from adjoint.arrays.shapes import sum_to
 from adjoint.arrays.size import Size, device
@@ -32,7 +32,9 @@ if not cython.compiled:
     from adjoint.arrays.kernels.products_and_sums import added, summed_to
     from adjoint.core.modes.state import Level, ThreadState, current, thread_is_inferring
 
-_ndarray = numpy.ndarray
+_ndarray, _FLOAT64 = numpy.ndarray, float64.numpy
+if cython.compiled:
+    adj_slice_by_c(Size)
 _accumulation = new_rlock()
 # looked up before: a block of `with` takes memory at its end, without which the lock would stay locked
 _begin_accumulation, _end_accumulation = _accumulation.acquire, _accumulation.release
@@ -186,6 +188,7 @@ class VersionCounter:
 
 
 @cython.final
+@cython.freelist(64)
 @cython.cclass
 class View:
     """The steps from a base to its view; they recompute the view's history after the base was modified.
@@ -206,6 +209,46 @@ class View:
 @cython.cclass
 class TensorBase:
     """The part of a tensor that the core uses: its array, its node in the graph, its version and its gradient."""
+
+    @property
+    def shape(self) -> Size:
+        """The lengths of the axes.
+
+        A Size, which is a tuple of ints with numel().
+
+        >>> import adjoint
+        >>> adjoint.ones(2, 3).shape
+        adjoint.Size([2, 3])
+        """
+        array = self._array
+        return size_of(array) if type(array) is _ndarray else Size(array.shape)
+
+    @property
+    def dtype(self):
+        """The type of the elements.
+
+        One of adjoint's dtypes, such as adjoint.float32; see promote_types() for the dtypes of results.
+
+        >>> import adjoint
+        >>> adjoint.tensor([1, 2]).dtype
+        adjoint.int64
+        """
+        kind = dtype_of(self._array) if type(self._array) is _ndarray else self._array.dtype
+        if kind is _FLOAT64:
+            return float64
+        return by_numpy[kind] if type(kind) in NUMPY_TYPES else from_numpy_dtype(kind)
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes.
+
+        0 for a tensor of one number.
+
+        >>> import adjoint
+        >>> adjoint.ones(2, 3).dim()
+        2
+        """
+        return ndim_of(self._array) if type(self._array) is _ndarray else self._array.ndim
 
     @property
     def requires_grad(self) -> bool:
@@ -844,6 +887,14 @@ def twin(tensor: TensorBase) -> TensorBase:
     return other
 
 
+def twin_outside(tensor: TensorBase) -> TensorBase:
+    """Another tensor of the same memory and version, outside the graph."""
+    other: TensorBase = new_tensor(tensor._array)
+    other._counter = counter_of(tensor)
+    other._level = tensor._level
+    return other
+
+
 def new_node(node_type, native) -> Node:
     """An empty node of the given class, which derives from the compiled class `native`."""
     if cython.compiled:
@@ -885,6 +936,10 @@ if not cython.compiled:
     def shape_of(array):
         """The shape of an array."""
         return array.shape
+
+    def size_of(array):
+        """The shape of an array as a Size."""
+        return tuple.__new__(Size, array.shape)
 
     def has_shape(array, shape):
         """True if an array has this shape."""

@@ -9,3 +9,4 @@ cpdef tuple basic_index(object index)
 cdef object check_step(slice item)
 cpdef int last_step(tuple basic)
 cdef bint is_everything(slice item)
+cpdef bint shares_memory(object source, object result) except -1

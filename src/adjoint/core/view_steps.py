@@ -33,7 +33,8 @@ def note_view(operation, values, result: TensorBase, nr):
     counter = counter_of(source)
     view: View = View.__new__(View)
     view.base = base_of(source) if outer is None else outer.base
-    view.replay = (() if outer is None else outer.replay, (operation, tuple(values[1:]), nr))
+    others = (values[1],) if len(values) == 2 else tuple(values[1:])
+    view.replay = (() if outer is None else outer.replay, (operation, others, nr))
     view.layout = source._array if outer is None else outer.layout
     view.version = counter.value
     if separate:
@@ -132,4 +133,7 @@ def shares_memory(source, result):
     base = result.base
     if base is None:
         return result is source
-    return base is source or base is source.base or numpy.may_share_memory(source, result)
+    if base is source or base is source.base:
+        return True
+    # an array without a base has memory of its own
+    return not (type(base) is _ndarray and base.base is None) and numpy.may_share_memory(source, result)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import TYPE_CHECKING, Any
 
 from adjoint.core.recorded import operations
 from adjoint.functions.arguments import require_tensor
 from adjoint.functions.composite import composite, describe, functional, in_place, in_place_text, ops, takes_out
+from adjoint.runtime.once import warn_caller
 from adjoint.tensor.creation import rand
 
 if TYPE_CHECKING:
@@ -337,7 +337,7 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
     tensor(1.)
     """
     if eps != 1e-10:
-        warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=3)
+        warn_caller("`eps` parameter is deprecated and has no effect.")
     if not logits.is_floating_point():
         raise RuntimeError(
             "Exponential distribution is a continuous probability distribution. dtype must be a floating point but you "
@@ -484,12 +484,11 @@ def feature_dropout(input: Tensor, p: float, train: bool, inplace: bool = False)
 def _warn_of_rank(function: str, ndim: int, spatial: int) -> None:
     if ndim in (spatial + 1, spatial + 2):
         return
-    warnings.warn(
+    warn_caller(
         f"{function}: Received a {ndim}-D input to {function}, which is deprecated and will result in an error in a "
         "future release. To retain the behavior and silence this warning, please use dropout instead. Note that "
         f"{function} exists to provide channel-wise dropout on inputs with {spatial} spatial dimensions, a channel "
-        f"dimension, and an optional batch dimension (i.e. {spatial + 1}D or {spatial + 2}D inputs).",
-        stacklevel=4,
+        f"dimension, and an optional batch dimension (i.e. {spatial + 1}D or {spatial + 2}D inputs)."
     )
 
 
@@ -506,12 +505,11 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     _check_probability(p, ValueError)
     _warn_of_rank("dropout2d", input.ndim, 2)
     if input.ndim == 3:
-        warnings.warn(
+        warn_caller(
             "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is desired "
             "- input is interpreted as shape (N, C, L), where C is the channel dim. This behavior will change in a "
             "future release to interpret the input as one without a batch dimension, i.e. shape (C, H, W). To maintain "
-            "the 1D channel-wise dropout behavior, please switch to using dropout1d instead.",
-            stacklevel=3,
+            "the 1D channel-wise dropout behavior, please switch to using dropout1d instead."
         )
     return _channel_dropout(input, p, training, inplace, batched=True)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy
@@ -16,6 +15,7 @@ from adjoint.core.modes.grad_mode import no_grad
 from adjoint.functions.activations import dropout
 from adjoint.functions.arguments import require_tensors
 from adjoint.functions.composite import composite, functional, ops, separate
+from adjoint.runtime.once import warn_caller
 from adjoint.tensor.creation import arange, ones
 
 if TYPE_CHECKING:
@@ -43,12 +43,12 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     raw = underlying(tensor._array)
     if not raw.size and num_classes <= 0:
         raise RuntimeError("Can not infer total number of classes from empty tensor.")
-    if raw.size and raw.min() < 0:
-        raise RuntimeError("Class values must be non-negative.")
-    if num_classes == -1:
+    if num_classes == -1 or first_outside(raw, 0, num_classes) is not None:
+        if raw.size and raw.min() < 0:
+            raise RuntimeError("Class values must be non-negative.")
+        if num_classes != -1:
+            raise RuntimeError("Class values must be smaller than num_classes.")
         num_classes = int(raw.max()) + 1
-    elif raw.size and raw.max() >= num_classes:
-        raise RuntimeError("Class values must be smaller than num_classes.")
     if isinstance(tensor._array, numpy.ndarray):
         rows = numpy.zeros((tensor._array.size, num_classes), numpy.int64)
         rows[numpy.arange(tensor._array.size), tensor._array.reshape(-1)] = 1
@@ -268,10 +268,9 @@ def embedding_bag(
     """
     require_tensors("embedding_bag", weight=weight, indices=input)
     if weight.dtype is int64 and input.is_floating_point():
-        warnings.warn(
+        warn_caller(
             "Argument order of nn.functional.embedding_bag was changed. Usage `embedding_bag(weight, input, ...)` is "
-            "deprecated, and should now be `embedding_bag(input, weight, ...)`.",
-            stacklevel=3,
+            "deprecated, and should now be `embedding_bag(input, weight, ...)`."
         )
         input, weight = weight, input
     _check_bags(input, weight, offsets, mode, scale_grad_by_freq, sparse, per_sample_weights)

@@ -15,9 +15,9 @@ from typing import Any
 
 from adjoint.core import errors
 from adjoint.core.graph import TensorBase, registry
-from adjoint.core.operations.arguments import blame_arguments, overridable
+from adjoint.core.operations.arguments import blame_arguments
 from adjoint.core.operations.naming import known_by
-from adjoint.core.operations.operation import Operation
+from adjoint.core.operations.operation import Operation, PublicFunction
 from adjoint.functions.composite import COMPOSITES, add_references
 from adjoint.functions.names import FUNCTIONS, LEFT_OUT, METHODS
 from adjoint.rules import TABLE
@@ -172,7 +172,9 @@ def _attach_composites(home: str) -> None:
         declared = COMPOSITES[namespace, name]
         # an operation looks at its arguments itself
         operation = isinstance(declared.function, Operation)
-        function = declared.function if operation or name in _QUICK else overridable(declared.function, name)
+        function = declared.function
+        if not operation and name not in _QUICK:
+            function = PublicFunction(declared.function, name, True)
         method = declared.function if declared.method in _QUICK_METHODS else function
         if namespace != "(method)":
             if not operation:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import wraps
 from importlib import import_module
+from inspect import unwrap
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from numpy import generic
@@ -13,6 +14,7 @@ from adjoint.arrays.namespace import is_array
 from adjoint.core import errors
 from adjoint.core.graph import TensorBase, registry
 from adjoint.core.holders import tensor_of_array
+from adjoint.core.operations.public_functions import without
 from adjoint.core.recorded import TensorOps, operations
 from adjoint.functions.names import FUNCTIONS
 from adjoint.runtime.lazy import LateModule, LazyTable, by_name
@@ -171,16 +173,13 @@ def torch_call(name: str = "", first: str = "input", others: Mapping[str, str] =
 
     def decorate(function: F) -> F:
         message_name = name or function.__name__.rstrip("_")
-        code = function.__code__
+        code = unwrap(function).__code__
         own_names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
         synonyms = {**_NUMPY_NAMES, **dict.fromkeys(_FIRST, first), **others}
         renamed = {key: value for key, value in synonyms.items() if key not in own_names}
-        takes = frozenset(own_names).difference(("out",)).issuperset
 
         @wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
-            if args and isinstance(args[0], TensorBase) and (not kwargs or takes(kwargs)):
-                return function(*args, **kwargs)
             out = None
             if kwargs:
                 kwargs = under_own_names(message_name, kwargs, renamed)
@@ -190,16 +189,17 @@ def torch_call(name: str = "", first: str = "input", others: Mapping[str, str] =
             input = args[0] if args else kwargs.pop(first)
             if not isinstance(input, TensorBase):
                 # functions of others are asked for by their checks
-                if registry.has_foreign([input]) and registry.functions[""].get(message_name) is call:
+                if registry.has_foreign([input]) and registry.functions[""].get(message_name) is public:
                     options = kwargs if out is None else {**kwargs, "out": out}
-                    return registry.dispatch(call, (input, *args[1:]), options)
+                    return registry.dispatch(public, (input, *args[1:]), options)
                 input = as_tensor(message_name, first, 1, input)
             result = function(input, *args[1:], **kwargs)
             return result if out is None else into(out, result, message_name)
 
         call.__name__ = call.__qualname__ = function.__name__.rstrip("_")
         call.takes_out = True
-        return call  # type: ignore[return-value]
+        public = without(function, call, "out", of_tensor=True)
+        return public
 
     return decorate
 
@@ -212,7 +212,7 @@ def renamed(**others: str) -> Callable[[F], F]:
         def call(*args: Any, **kwargs: Any) -> Any:
             return function(*args, **under_own_names(function.__name__, kwargs, others))
 
-        return call  # type: ignore[return-value]
+        return without(function, call)
 
     return decorate
 
@@ -226,7 +226,7 @@ def takes_out(function: F) -> F:
         return result if out is None else into(out, result, function.__name__)
 
     call.takes_out = True
-    return call  # type: ignore[return-value]
+    return without(function, call, "out")
 
 
 def as_tensor(function: str, argument: str, position: int, value: object) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +10,7 @@ from adjoint.functions.arguments import SIZES, Sizes, hashable, per_axis
 from adjoint.functions.composite import as_tensor, composite, describe, ops, public
 from adjoint.rules.contract import listed
 from adjoint.runtime.caches import cached
+from adjoint.runtime.once import warn_caller
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
@@ -135,11 +135,9 @@ def _padding_to_keep(kernel: Sizes, stride: Sizes, dilation: Sizes) -> tuple[Siz
     total = [d * (k - 1) for k, d in zip(kernel, dilation, strict=True)]
     if not any(n % 2 for n in total):
         return tuple([n // 2 for n in total]), ()
-    warnings.warn(
+    warn_caller(
         "Using padding='same' with even kernel lengths and odd dilation may require a zero-padded copy of the input be "
-        "created",
-        UserWarning,
-        stacklevel=6,
+        "created"
     )
     return tuple([n // 2 for n in total]), tuple([n % 2 for n in total])
 

@@ -286,7 +286,9 @@ def _groups(array: Any, dim: int | None, sort: bool, each: bool) -> tuple[Any, A
     else:
         starts[1:] = xp.any(rows[1:] != rows[:-1], axis=1)
     first_of_group = xp.nonzero(starts)[0]
-    sizes = xp.diff(first_of_group, append=n)
+    ends = xp.asarray(first_of_group, copy=True)
+    ends[:-1], ends[-1:] = first_of_group[1:], n
+    sizes = ends - first_of_group
     if order is None:
         return first_of_group, xp.cumsum(starts) - 1 if each else None, sizes
     groups = xp.empty(n, dtype=xp.int64)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import TYPE_CHECKING
 
 from adjoint.arrays.dtypes import bool_, promote_types
@@ -20,6 +19,7 @@ from adjoint.functions.loss_reductions import (
     resolve_after_size_checks,
     resolve_reduction,
 )
+from adjoint.runtime.once import warn_caller
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
@@ -144,11 +144,10 @@ def kl_div(
     tensor(1.)
     """
     if size_average is None and reduce is None and reduction == "mean":
-        warnings.warn(
+        warn_caller(
             "reduction: 'mean' divides the total loss by both the batch size and the support size.'batchmean' divides "
             "only by the batch size, and aligns with the KL div math definition.'mean' will be changed to behave the "
-            "same as 'batchmean' in the next major release.",
-            stacklevel=3,
+            "same as 'batchmean' in the next major release."
         )
     reduction = resolve_reduction(reduction, size_average, reduce, "batchmean")
     require_tensors("kl_div", input=input, target=target)

@@ -361,7 +361,9 @@ def fftfreq(
     """
     if n < 0:
         raise RuntimeError(f"Trying to create tensor with negative dimension {n}: [{n}]")
-    indices = numpy.fft.ifftshift(numpy.arange(n) - n // 2)
+    n = _whole("fftfreq", "n", 1, n)
+    indices = numpy.arange(n)
+    indices[(n + 1) // 2 :] -= n
     return _frequencies("fftfreq", indices, n, d, out, dtype, requires_grad)
 
 

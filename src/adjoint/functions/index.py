@@ -654,7 +654,7 @@ def index_reduce(
     if kind_of(positions) not in "iu" or positions.dtype.itemsize < 4:
         dtype_name = index.dtype.long_name
         raise RuntimeError(f"index_reduce_(): Expected dtype int32/int64 for index but got: {dtype_name}")
-    if positions.size and (positions.min() < 0 or positions.max() >= (input._array.shape[axis] if shape else 1)):
+    if first_outside(positions, 0, input._array.shape[axis] if shape else 1) is not None:
         raise IndexError("index out of range in self")
     index = ops.expand(ops.reshape(index, [n if i == axis else 1 for i in range(len(shape))]), shape)
     return ops.index_reduce(input, axis, index, source, reduce, include_self)

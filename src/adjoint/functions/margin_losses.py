@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from adjoint.arrays.dtypes import int64
-from adjoint.arrays.namespace import underlying
+from adjoint.arrays.namespace import first_outside, underlying
 from adjoint.arrays.shapes import broadcast_shapes
 from adjoint.functions.arguments import require_tensors
 from adjoint.functions.composite import functional, ops
@@ -280,7 +280,7 @@ def _require_classes(target: Tensor, classes: int, message: str, lowest: int) ->
     if target.dtype is not int64:
         raise RuntimeError(f"expected scalar type Long but found {target.dtype.long_name}")
     raw = underlying(target._array)
-    if ((raw < lowest) | (raw >= classes)).any():
+    if first_outside(raw, lowest, classes) is not None:
         raise RuntimeError(message)
 
 

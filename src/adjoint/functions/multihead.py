@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import TYPE_CHECKING, Any
 
 from adjoint.arrays.dtypes import bool_
@@ -11,6 +10,7 @@ from adjoint.core.recorded import operations
 from adjoint.functions.activations import dropout
 from adjoint.functions.attention import scaled_dot_product_attention
 from adjoint.functions.composite import functional, ops
+from adjoint.runtime.once import warn_caller
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
@@ -196,9 +196,8 @@ def multi_head_attention_forward(
         key, value = (query, query) if same else (key[:, None], value[:, None])
         key_padding_mask = None if key_padding_mask is None else key_padding_mask[None]
     if key_padding_mask is not None and attn_mask is not None and key_padding_mask.dtype is not attn_mask.dtype:
-        warnings.warn(
-            "Support for mismatched key_padding_mask and attn_mask is deprecated. Use same type for both instead.",
-            stacklevel=3,
+        warn_caller(
+            "Support for mismatched key_padding_mask and attn_mask is deprecated. Use same type for both instead."
         )
     if is_causal and attn_mask is None:
         raise RuntimeError(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -13,6 +12,7 @@ from adjoint.arrays.shapes import normalize_dim
 from adjoint.core.graph import TensorBase
 from adjoint.core.recorded import operations
 from adjoint.functions.composite import COMPOSITES, as_number, composite, describe, in_place_text, ops, torch_call
+from adjoint.runtime.once import warn_caller
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
@@ -492,14 +492,12 @@ def log_softmax(input: Tensor, dim: int, dtype: dtype | None = None) -> Tensor:
     return ops.log_softmax(_cast(input, dtype), dim)
 
 
-def _chosen_axis(name: str, ndim: int, dim: int | None, level: int) -> int:
+def _chosen_axis(name: str, ndim: int, dim: int | None) -> int:
     # torch's old default axis, which torch deprecates
     if dim is not None:
         return dim
-    warnings.warn(
-        f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.",
-        UserWarning,
-        stacklevel=level + 1,
+    warn_caller(
+        f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument."
     )
     return 0 if ndim in (0, 1, 3) else 1
 
@@ -514,7 +512,7 @@ def functional_softmax(
     >>> adjoint.nn.functional.softmax(adjoint.tensor([0.0, 0.0]), dim=0)
     tensor([0.5000, 0.5000])
     """
-    return softmax(input, _chosen_axis("softmax", input.ndim, dim, _stacklevel), dtype)
+    return softmax(input, _chosen_axis("softmax", input.ndim, dim), dtype)
 
 
 @composite(namespace="nn.functional", method=False, name="softmin")
@@ -527,7 +525,7 @@ def functional_softmin(
     >>> adjoint.nn.functional.softmin(adjoint.tensor([0.0, 0.0]), dim=0)
     tensor([0.5000, 0.5000])
     """
-    return softmax(-input, _chosen_axis("softmin", input.ndim, dim, _stacklevel), dtype)
+    return softmax(-input, _chosen_axis("softmin", input.ndim, dim), dtype)
 
 
 @composite(namespace="nn.functional", method=False, name="log_softmax")
@@ -540,4 +538,4 @@ def functional_log_softmax(
     >>> adjoint.nn.functional.log_softmax(adjoint.tensor([0.0, 0.0]), dim=0)
     tensor([-0.6931, -0.6931])
     """
-    return log_softmax(input, _chosen_axis("log_softmax", input.ndim, dim, _stacklevel), dtype)
+    return log_softmax(input, _chosen_axis("log_softmax", input.ndim, dim), dtype)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -23,6 +22,7 @@ from adjoint.rules.contract import listed
 from adjoint.rules.interpolation import Origin
 from adjoint.rules.sampling import MODES, PADDINGS
 from adjoint.runtime.caches import cached
+from adjoint.runtime.once import warn_caller
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
@@ -234,9 +234,7 @@ def interpolate(
 
 
 def _deprecated(name: str) -> None:
-    warnings.warn(
-        f"`nn.functional.{name}` is deprecated. Use `nn.functional.interpolate` instead.", UserWarning, stacklevel=4
-    )
+    warn_caller(f"`nn.functional.{name}` is deprecated. Use `nn.functional.interpolate` instead.")
 
 
 @functional
@@ -289,11 +287,9 @@ def upsample_bilinear(
 
 
 def _corners_unsaid() -> None:
-    warnings.warn(
+    warn_caller(
         "Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. Please specify "
-        "align_corners=True if the old behavior is desired. See the documentation of grid_sample for details.",
-        UserWarning,
-        stacklevel=4,
+        "align_corners=True if the old behavior is desired. See the documentation of grid_sample for details."
     )
 
 

@@ -194,9 +194,12 @@ def _permute(input: Tensor, dims: tuple[int, ...]) -> Tensor:
             "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
             f"ordering of dimensions i.e. input.dim() = {ndim} is not equal to len(dims) = {len(dims)}"
         )
-    if len({d % ndim for d in dims}) != ndim and all(-ndim <= d < ndim for d in dims):
-        raise RuntimeError("permute(): duplicate dims are not allowed.")
-    return ops.permute(input, dims)
+    try:
+        return ops.permute(input, dims)
+    except RuntimeError:
+        if len({d % ndim for d in dims}) != ndim:
+            raise RuntimeError("permute(): duplicate dims are not allowed.") from None
+        raise
 
 
 @composite()

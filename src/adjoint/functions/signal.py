@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NoReturn
 
 from adjoint.arrays.namespace import underlying
 from adjoint.functions.composite import composite, ops, separate, torch_call
 from adjoint.functions.padding import pad
+from adjoint.runtime.once import warn_caller
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
@@ -84,12 +84,10 @@ def stft(
             "return_complex=True in a future PyTorch release."
         )
     if return_complex is False:
-        warnings.warn(
+        warn_caller(
             "stft with return_complex=False is deprecated. In a future pytorch release, stft will return complex "
             "tensors for all inputs, and return_complex=False will raise an error.\n"
-            "Note: you can still call torch.view_as_real on the complex output to recover the old return format.",
-            UserWarning,
-            stacklevel=4,
+            "Note: you can still call torch.view_as_real on the complex output to recover the old return format."
         )
     if center and align_to_window is not None:
         raise RuntimeError("stft align_to_window should only be set when center = false")
@@ -209,11 +207,9 @@ def istft(
         refuse("window overlap add min: 1")
     signal = signal / weight
     if stop > whole:
-        warnings.warn(
+        warn_caller(
             "The length of signal is shorter than the length parameter. Result is being padded with zeros in the "
-            "tail. Please check your center and hop_length settings",
-            UserWarning,
-            stacklevel=4,
+            "tail. Please check your center and hop_length settings"
         )
         signal = ops.resize_axes(signal, (signal.ndim - 1,), (stop - start,))
     return signal

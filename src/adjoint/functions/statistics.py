@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from numbers import Real
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ from adjoint.arrays.dtypes import get_default_dtype, is_half, kind_of
 from adjoint.arrays.shapes import normalize_dim
 from adjoint.core.recorded import operations
 from adjoint.functions.composite import as_tensor, composite, ops, separate, torch_call
+from adjoint.runtime.once import warn_caller
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
@@ -80,7 +80,7 @@ def cov(
     matrix = (rows if weights is None else rows * weights) @ ops.conj_transpose(rows)
     freedom = total - correction * (1 if shares is None else (weights * shares).sum() / total)
     if bool(freedom <= 0):
-        warnings.warn("cov(): degrees of freedom is <= 0", UserWarning, stacklevel=4)
+        warn_caller("cov(): degrees of freedom is <= 0")
         freedom = ops.zeros_like(ops.real(matrix))
     matrix = matrix / freedom
     # a view in any case, as in torch

@@ -72,13 +72,14 @@ def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storag
 
 def check_bounds(input: Tensor, shape: tuple[int, ...], steps: tuple[int, ...], offset: int) -> None:
     """Raise RuntimeError if a strided view would leave the tensor's memory."""
-    if 0 in shape:
+    array, reach = input._array, 1 + sum([(n - 1) * k for n, k in zip(shape, steps, strict=True)])
+    if 0 in shape or (not offset and reach <= array.size and array.flags.c_contiguous):
         return
-    owner, array = storage_of(input), input._array
+    owner = storage_of(input)
     first, stop = bounds(owner)
     size, available = array.itemsize, stop - first
     start = offset if owner is array else offset + (address(array) - first) // size
-    n_bytes = size * (start + 1 + sum([(n - 1) * k for n, k in zip(shape, steps, strict=True)]))
+    n_bytes = size * (start + reach)
     if n_bytes > available:
         raise RuntimeError(
             f"setStorage: sizes {list(shape)}, strides {list(steps)}, storage offset {start}, and itemsize {size} "

@@ -7,6 +7,7 @@ abs, sign and relu at 0, one half each for equal arguments of maximum and minimu
 from typing import Any
 
 from adjoint.arrays.dtypes import SCALAR, ZERO_DIM, from_numpy_dtype, kind_of
+from adjoint.arrays.kernels.products_and_sums import COPY
 from adjoint.arrays.namespace import count_true, laid_out_as, on_device, underlying
 from adjoint.arrays.promotion import number_as
 from adjoint.runtime.once import warn_once
@@ -799,7 +800,7 @@ IMAGINARY_PART = "Casting complex values to real discards the imaginary part"
 # copies and types ---------------------------------------------------------------------------------------------------
 
 
-@linear(moves=True, method=False, function=False, copies=True)
+@linear(moves=True, method=False, function=False, copies=True, native=COPY)
 def clone(xp, input: Array):
     """A copy with the same values and layout; expanded input is laid out anew, row by row."""
     return cloned(xp, input)

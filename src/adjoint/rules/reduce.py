@@ -63,6 +63,8 @@ def part(dim, start=None, stop=None):
 
 def reduced_shape(shape, dim, keepdim):
     """The shape of a reduction's result."""
+    if dim is None and not keepdim:
+        return ()
     dims = dims_of(dim, len(shape))
     if keepdim:
         return tuple([1 if axis in dims else n for axis, n in enumerate(shape)])

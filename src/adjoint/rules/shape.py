@@ -10,7 +10,22 @@ from typing import Any
 
 from adjoint.arrays.dtypes import from_numpy_dtype, kind_of
 from adjoint.arrays.kernels import products_and_sums
-from adjoint.arrays.kernels.products_and_sums import EXPAND, JOIN, PERMUTE, PERMUTE_BACK, RESHAPE, STACK, SUM_TO, SWAP
+from adjoint.arrays.kernels.products_and_sums import (
+    AS_STRIDED,
+    DIAGONAL,
+    EXPAND,
+    JOIN,
+    PERMUTE,
+    PERMUTE_BACK,
+    RESHAPE,
+    SQUEEZE,
+    STACK,
+    SUM_TO,
+    SWAP,
+    UNSQUEEZE,
+    VIEW,
+    WINDOWS,
+)
 from adjoint.arrays.namespace import row_major, underlying
 from adjoint.arrays.shapes import expand_shape, require_dim, sum_to
 
@@ -64,7 +79,7 @@ def reshape(xp, input: Array, shape):
     return xp.reshape(input, proper_sizes("reshape", shape))
 
 
-@linear(view=True, spread="shape", node="ViewBackward0", explain=_explain_reshape, native=RESHAPE, **_HIDDEN)
+@linear(view=True, spread="shape", node="ViewBackward0", explain=_explain_reshape, native=VIEW, **_HIDDEN)
 def view(xp, input: Array, shape):
     """The elements under another shape (one size may be -1), sharing memory."""
     result = xp.reshape(input, proper_sizes("view", shape))
@@ -102,7 +117,7 @@ def _(ops, g, input_shape):
 view.batch(_of_whole_batch)
 
 
-@linear(view=True, new_axes=("dim",))
+@linear(view=True, new_axes=("dim",), native=UNSQUEEZE)
 def unsqueeze(xp, input: Array, dim):
     """A view with one more axis, of length one, at place dim."""
     return xp.expand_dims(input, axis=dim)
@@ -117,7 +132,9 @@ def _squeeze(name, node):
     # the same operation under the three names that its node has
     keeps = () if name == "squeeze_all" else ("dim",)
 
-    @linear(name=name, view=True, axes=("dim",), method=False, function=False, node=node, keeps=keeps)
+    hidden = {**_HIDDEN, "node": node, "keeps": keeps}
+
+    @linear(name=name, view=True, axes=("dim",), native=SQUEEZE, **hidden)
     def squeeze(xp, input: Array, dim):
         """A view without the named axes that have length one."""
         dims = dim if isinstance(dim, tuple) else (dim,)
@@ -310,9 +327,11 @@ def check_cat(tensors, dim):
     if not tensors:
         raise ValueError("adjoint.cat(): expected a non-empty list of Tensors")
     shapes = [tensor._array.shape for tensor in tensors]
+    first = shapes[0]
+    if first and shapes.count(first) == len(shapes):
+        return
     if () in shapes:
         raise RuntimeError(f"zero-dimensional tensor (at position {shapes.index(())}) cannot be concatenated")
-    first = shapes[0]
     for i, shape in enumerate(shapes):
         if shape == first:
             continue
@@ -590,7 +609,7 @@ def check_diagonal(input, offset, dim1, dim2):
         raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
 
 
-@linear(view=True, axes=("dim1", "dim2"), check=check_diagonal)
+@linear(view=True, axes=("dim1", "dim2"), check=check_diagonal, native=DIAGONAL)
 def diagonal(xp, input: Array, offset=0, dim1=0, dim2=1):
     """A view of a diagonal of the planes that two axes span, as the last axis; offset counts up and to the right."""
     return xp.diagonal(input, offset, dim1, dim2)
@@ -622,7 +641,7 @@ def _(ops, g, offset, dim1, dim2):
 _OF_LAYOUT = {"shape": "size", "strides": "stride", "offset": "storage_offset", "steps": None, "input_shape": None}
 
 
-@linear(view=True, method=False, function=False, shown=_OF_LAYOUT)
+@linear(view=True, shown=_OF_LAYOUT, native=AS_STRIDED, **_HIDDEN)
 def as_strided(xp, input: Array, shape, strides, offset, steps):
     """A view of the input's memory with strides and an offset from its start.
 
@@ -730,7 +749,7 @@ def _check_unfold(input, dimension, size, step):
         raise RuntimeError(f"step is {step} but must be > 0")
 
 
-@linear(view=True, axes=("dimension",), check=_check_unfold, method=False, function=False)
+@linear(view=True, axes=("dimension",), check=_check_unfold, native=WINDOWS, **_HIDDEN)
 def unfold(xp, input: Array, dimension, size, step):
     """A view of all windows of a size, each `step` further along an axis; the places in a window are the last axis."""
     return xp.windows_along(input, size, dimension)[(*(slice(None),) * dimension, slice(None, None, step), ...)]

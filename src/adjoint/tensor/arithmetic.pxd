@@ -25,10 +25,10 @@ cdef inline object vectorcall_method(object method, PyObject** args, size_t narg
     cdef Method typed_method = <Method>method
     cdef Py_ssize_t n = PyVectorcall_NARGS(nargsf)
     cdef Py_ssize_t k
-    cdef dict keywords = {}
     if not typed_method.in_place:
         return call_operation(typed_method.operation, args, n, names)
     cdef list values = []
+    cdef dict keywords = {}
     for k in range(n):
         values.append(<object>args[k])
     if names != NULL:

@@ -9,8 +9,9 @@ from typing import Any, TypeVar
 from adjoint.arrays.size import CPU, DEFAULT, as_device, device
 from adjoint.core import errors
 from adjoint.core.graph import TensorBase, any_overrides, registry
-from adjoint.core.operations.arguments import overridable
 from adjoint.core.operations.naming import known_by
+from adjoint.core.operations.operation import PublicFunction
+from adjoint.core.operations.public_functions import without
 from adjoint.runtime.lazy import LazyTable
 from adjoint.tensor import creation
 from adjoint.tensor.memory.pinning import pinnable, pinned_if_asked, signature_with_pin_memory
@@ -66,7 +67,7 @@ def on_default_device(function: F) -> F:
     @wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         if registry.overriding and any_overrides([]):
-            return registry.dispatch(call, args, kwargs)
+            return registry.dispatch(public, args, kwargs)
         if DEFAULT.device is not None and kwargs.get("device") is None:
             kwargs["device"] = DEFAULT.device
         if pins and "pin_memory" in kwargs:
@@ -75,7 +76,8 @@ def on_default_device(function: F) -> F:
 
     if pins:
         call.__signature__ = signature_with_pin_memory(function)
-    return call  # type: ignore[return-value]
+    public = without(function, call, "pin_memory", follows=True)
+    return public
 
 
 _Device = device
@@ -90,9 +92,9 @@ def _make(name: str) -> None:
     if name in FOLLOWING:
         function = known_by(on_default_device(function), "adjoint", name)
     elif name in PINNED:
-        function = known_by(overridable(pinnable(function), name), "adjoint", name)
+        function = known_by(PublicFunction(pinnable(function), name, True), "adjoint", name)
     elif name in QUESTIONS:
-        function = known_by(overridable(function, name), "adjoint", name)
+        function = known_by(PublicFunction(function, name, True), "adjoint", name)
     PUBLIC.enter(name, function)
 
 

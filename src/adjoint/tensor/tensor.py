@@ -18,11 +18,8 @@ import numpy
 
 from adjoint.arrays.dtypes import (
     DTYPES,
-    NUMPY_TYPES,
     as_dtype,
-    by_numpy,
     dtype,
-    from_numpy_dtype,
     get_default_dtype,
     kind_of,
 )
@@ -34,7 +31,15 @@ from adjoint.arrays.size import CPU, Size, as_device, check_shape, device, print
 from adjoint.arrays.size import device as _Device
 from adjoint.core import errors
 from adjoint.core.engine import backward_from
-from adjoint.core.graph import hook_table, hooks_of, new_tensor, node_of, registry, set_tensor_type
+from adjoint.core.graph import (
+    hook_table,
+    hooks_of,
+    new_tensor,
+    node_of,
+    registry,
+    set_tensor_type,
+    twin_outside,
+)
 from adjoint.core.hooks import RETAIN, HookTable, RemovableHandle, table_of, warn_if_has_hooks
 from adjoint.core.in_place import reshape_accumulator
 from adjoint.core.modes.state import current, is_grad_enabled
@@ -64,7 +69,7 @@ else:
 
 Sub = TypeVar("Sub", bound="Tensor")
 
-_ndarray, _new_tuple = numpy.ndarray, tuple.__new__
+_ndarray = numpy.ndarray
 
 _CORE_FIELDS = frozenset(
     ("_array", "_node", "_output_nr", "_requires", "_grad", "_accumulator")
@@ -153,19 +158,6 @@ class Tensor(ArithmeticTensor):
 
     # properties ------------------------------------------------------------------------------------------------------
 
-    @property
-    def shape(self) -> Size:
-        """The lengths of the axes.
-
-        A Size, which is a tuple of ints with numel().
-
-        >>> import adjoint
-        >>> adjoint.ones(2, 3).shape
-        adjoint.Size([2, 3])
-        """
-        array = self._array
-        return _new_tuple(Size, array.shape) if type(array) is _ndarray else Size(array.shape)
-
     @overload
     def size(self) -> Size: ...
     @overload
@@ -185,19 +177,6 @@ class Tensor(ArithmeticTensor):
         return shape[require_dim(dim, len(shape))]  # type: ignore[no-any-return]
 
     @property
-    def dtype(self) -> dtype:
-        """The type of the elements.
-
-        One of adjoint's dtypes, such as adjoint.float32; see promote_types() for the dtypes of results.
-
-        >>> import adjoint
-        >>> adjoint.tensor([1, 2]).dtype
-        adjoint.int64
-        """
-        kind = self._array.dtype
-        return by_numpy[kind] if type(kind) in NUMPY_TYPES else from_numpy_dtype(kind)
-
-    @property
     def device(self) -> device:
         """Where the array lies.
 
@@ -208,18 +187,6 @@ class Tensor(ArithmeticTensor):
         device(type='cpu')
         """
         return device_of(self._array)
-
-    @property
-    def ndim(self) -> int:
-        """The number of axes.
-
-        0 for a tensor of one number.
-
-        >>> import adjoint
-        >>> adjoint.ones(2, 3).dim()
-        2
-        """
-        return self._array.ndim  # type: ignore[no-any-return]
 
     def dim(self) -> int:
         """The number of axes.
@@ -1168,12 +1135,12 @@ class Tensor(ArithmeticTensor):
         >>> adjoint.ones(2, requires_grad=True).detach().requires_grad
         False
         """
-        result = new_tensor(self._array)
-        storages.share_version(result, self)
-        result._level = self._level
+        result = twin_outside(self)
+        if self._view is not None:
+            storages.share_version(result, self)
         if current().interceptors and volatile.is_volatile(self):
             volatile.make_volatile(result)
-        return like(result, self)  # type: ignore[no-any-return]
+        return like(result, self) if registry.overriding else result  # type: ignore[no-any-return]
 
     def detach_(self) -> Tensor:
         """Remove the tensor from its graph, so that it becomes a leaf.

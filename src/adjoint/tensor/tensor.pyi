@@ -191,6 +191,18 @@ class Tensor(TensorBase):
     def _base(self) -> Tensor | None: ...
 
     @property
+    def shape(self) -> _Size:
+        """The lengths of the axes."""
+
+    @property
+    def dtype(self) -> _dtype:
+        """The type of the elements."""
+
+    @property
+    def ndim(self) -> builtins.int:
+        """The number of axes."""
+
+    @property
     def requires_grad(self) -> builtins.bool:
         """Is True if gradients need to be computed for this Tensor, False otherwise."""
     @requires_grad.setter
@@ -255,26 +267,14 @@ class Tensor(TensorBase):
     def __init__(self, *data: Any, device: Any = None) -> None:
         """Initialize self.  See help(type(self)) for accurate signature."""
 
-    @property
-    def shape(self) -> _Size:
-        """The lengths of the axes."""
-
     @overload
     def size(self) -> _Size: ...
     @overload
     def size(self, dim: builtins.int) -> builtins.int: ...
 
     @property
-    def dtype(self) -> _dtype:
-        """The type of the elements."""
-
-    @property
     def device(self) -> _device:
         """Where the array lies."""
-
-    @property
-    def ndim(self) -> builtins.int:
-        """The number of axes."""
 
     def dim(self) -> builtins.int:
         """The number of axes."""

@@ -34,6 +34,13 @@ def cases() -> list[tuple[str, tuple[Any, ...]]]:
         "transpose": [(0, 1), (2, 0), (1, 1)],
         "expand": [((5, 2, 3, 4),), ((2, 3, 4),), ((1, 2, 3, 4),)],
         "sum": list(itertools.product(AXES, (False, True))),
+        "view": [((4, -1),), ((2, 3, 4),)],
+        "clone": [()],
+        "unsqueeze": [(dim,) for dim in range(4)],
+        "squeeze": [((),), ((0, 2),), (1,)],
+        "diagonal": [(0, 0, 1), (1, 2, 0), (-1, 1, 2)],
+        "unfold": [(0, 1, 1), (2, 2, 1), (1, 2, 2)],
+        "as_strided": [((2, 2), (1, 5), 3, (12, 4, 1)), ((24,), (1,), 0, (12, 4, 1))],
     }
     return [(name, each) for name, several in options.items() for each in several]
 
@@ -53,7 +60,8 @@ def test_kernels(name: str, options: tuple[Any, ...]) -> None:
         result = rule.native.several([x, *options])
         if result is not None:
             alike(result, rule.kernel(namespace(x))(x, *options))
-            assert not rule.view or np.shares_memory(result, x) or not x.size
+            # only `reshape` may copy
+            assert not rule.view or np.shares_memory(result, x) or not x.size or name == "reshape"
             count += 1
     assert count or options in ((1, 1), ((1, 2, 3, 4),))
 
@@ -90,6 +98,17 @@ def test_formulas(name: str, options: tuple[Any, ...]) -> None:
         (native.EXPAND, ((7, 7),)),
         (native.EMBED, ((2, 2), (0, ...))),
         (native.EMBED, ((-1,), (0, ...))),
+        (native.UNSQUEEZE, (4,)),
+        (native.UNSQUEEZE, (-1,)),
+        (native.SQUEEZE, (3,)),
+        (native.DIAGONAL, (7, 0, 1)),
+        (native.DIAGONAL, (0, 1, 1)),
+        (native.WINDOWS, (0, 3, 1)),
+        (native.WINDOWS, (0, 1, 0)),
+        (native.AS_STRIDED, ((25,), (1,), 0, (12, 4, 1))),
+        (native.AS_STRIDED, ((2, 2), (12, 11), 1, (12, 4, 1))),
+        (native.AS_STRIDED, ((2,), (1,), 0, (1, 4, 12))),
+        (native.AS_STRIDED, ((2**62, 2), (2**62, 1), 0, (12, 4, 1))),
         (native.SUM_AXES, (3, False)),
         (native.SUM_AXES_BACK, ((2, 3, 4, 5), 0, False)),
     ],
@@ -98,6 +117,14 @@ def test_errors_are_left_to_python(move: Any, options: tuple[Any, ...]) -> None:
     """Arguments that NumPy refuses or that the loops do not support give None and no exception."""
     assert move.several([X, *options]) is None
     assert move.several([[1.0], *options]) is None
+
+
+@compiled_only
+@pytest.mark.parametrize("move", [each for each in vars(native).values() if isinstance(each, native.NativeKernel)])
+def test_an_array_alone_is_left_to_python(move: Any) -> None:
+    """As where all parameters have their default values."""
+    result = move.several([X]) if move.is_move else None
+    assert result is None if move is not native.COPY else np.array_equal(result, X)
 
 
 @compiled_only

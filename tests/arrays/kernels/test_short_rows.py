@@ -9,7 +9,8 @@ import pytest
 
 import adjoint
 from adjoint.arrays.kernels import products_and_sums
-from adjoint.arrays.kernels.products_and_sums import SUM, by_long_rows, reduced
+from adjoint.arrays.kernels.products_and_sums import SUM, reduced
+from adjoint.arrays.libraries.numpy_namespace import by_long_rows
 
 SHAPES = [
     ((20, 1, 3), (1, 30, 3)),

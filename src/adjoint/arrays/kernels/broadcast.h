@@ -4,12 +4,13 @@
 
 #include "numpy_arrays.h"
 
-/* A view of an array with other lengths and strides of axes. */
-static PyObject *adj_strided(PyArrayObject *a, int ndim, npy_intp *dims, npy_intp *strides) {
+/* A view of an array's memory, from some bytes behind its start, with other lengths and strides of axes. */
+static PyObject *adj_strided_from(PyArrayObject *a, npy_intp start, int ndim, npy_intp *dims, npy_intp *strides) {
     PyArray_Descr *descr = PyArray_DESCR(a);
     Py_INCREF(descr);
     int flags = PyArray_FLAGS(a) & (NPY_ARRAY_WRITEABLE | NPY_ARRAY_ALIGNED);
-    PyObject *view = PyArray_NewFromDescr(&PyArray_Type, descr, ndim, dims, strides, PyArray_DATA(a), flags, NULL);
+    PyObject *view = PyArray_NewFromDescr(&PyArray_Type, descr, ndim, dims, strides, PyArray_BYTES(a) + start, flags,
+                                          NULL);
     if (view == NULL) return NULL;
     Py_INCREF(a);
     if (PyArray_SetBaseObject((PyArrayObject *)view, (PyObject *)a) < 0) {
@@ -17,6 +18,11 @@ static PyObject *adj_strided(PyArrayObject *a, int ndim, npy_intp *dims, npy_int
         return NULL;
     }
     return view;
+}
+
+/* A view of an array with other lengths and strides of axes. */
+static PyObject *adj_strided(PyArrayObject *a, int ndim, npy_intp *dims, npy_intp *strides) {
+    return adj_strided_from(a, 0, ndim, dims, strides);
 }
 
 /* A view of an array broadcast to a shape: axes of length one are repeated, and new axes come first. None for an object

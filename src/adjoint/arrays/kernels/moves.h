@@ -11,6 +11,7 @@
 enum {
     ADJ_READ = ADJ_SPREAD_MEAN + 1,
     ADJ_EMBED,
+    ADJ_VIEW,
     ADJ_RESHAPE,
     ADJ_PERMUTE,
     ADJ_PERMUTE_BACK,
@@ -19,6 +20,12 @@ enum {
     ADJ_SUM_TO,
     ADJ_SUM_AXES,
     ADJ_SUM_AXES_BACK,
+    ADJ_COPY,
+    ADJ_UNSQUEEZE,
+    ADJ_SQUEEZE,
+    ADJ_DIAGONAL,
+    ADJ_WINDOWS,
+    ADJ_AS_STRIDED,
     ADJ_JOIN,
     ADJ_STACK
 };
@@ -62,11 +69,11 @@ static PyObject *adj_embed(PyArrayObject *a, PyObject *shape, PyObject *index) {
     return adj_or_none(NULL);
 }
 
-/* The elements of a row-major array in another shape; one length may be -1. */
-static PyObject *adj_reshape(PyArrayObject *a, PyObject *shape) {
+/* The elements in another shape, a copy if they do not lie row by row; one length may be -1. */
+static PyObject *adj_reshape(PyArrayObject *a, PyObject *shape, int may_copy) {
     npy_intp lengths[NPY_MAXDIMS];
     PyArray_Dims to = {lengths, adj_lengths(shape, -1, lengths)};
-    if (to.len < 0 || !PyArray_IS_C_CONTIGUOUS(a)) Py_RETURN_NONE;
+    if (to.len < 0 || !(may_copy || PyArray_IS_C_CONTIGUOUS(a))) Py_RETURN_NONE;
     return adj_or_none(PyArray_Newshape(a, &to, NPY_CORDER));
 }
 
@@ -104,6 +111,95 @@ static PyObject *adj_repeat(PyArrayObject *sums, PyObject *shape, PyObject *axes
         axis++;
     }
     return axis == PyArray_NDIM(sums) ? adj_strided(sums, n, lengths, strides) : adj_or_none(NULL);
+}
+
+/* A copy with the same order of axes in memory; None for repeated elements. */
+static PyObject *adj_copy(PyArrayObject *a) {
+    for (int i = 0; i < PyArray_NDIM(a); i++)
+        if (!PyArray_STRIDE(a, i)) Py_RETURN_NONE;
+    return PyArray_NewCopy(a, NPY_KEEPORDER);
+}
+
+/* Reads an int that is not negative; returns it, -1 for other objects. */
+static npy_intp adj_natural(PyObject *number) {
+    npy_intp n = PyLong_CheckExact(number) ? PyLong_AsSsize_t(number) : -1;
+    if (n < 0) PyErr_Clear();
+    return n;
+}
+
+/* A view without the axes of length one among those named, or with a new axis (`dim`). */
+static PyObject *adj_with_other_axes(PyArrayObject *a, PyObject *dim, int is_new) {
+    npy_intp lengths[NPY_MAXDIMS], strides[NPY_MAXDIMS];
+    char named[NPY_MAXDIMS] = {0};
+    int n = PyArray_NDIM(a), count = 0;
+    npy_intp axis = is_new ? adj_natural(dim) : 0;
+    if (axis < 0 || axis > n || n == NPY_MAXDIMS || (!is_new && n && adj_named_axes(dim, n, named) < 0)) Py_RETURN_NONE;
+    for (int i = 0; i < n + is_new; i++) {
+        if (is_new && i == axis) {
+            lengths[count] = 1;
+            strides[count++] = 0;
+        } else {
+            int from = i - (is_new && i > axis);
+            if (!is_new && named[from] && PyArray_DIM(a, from) == 1) continue;
+            lengths[count] = PyArray_DIM(a, from);
+            strides[count++] = PyArray_STRIDE(a, from);
+        }
+    }
+    return adj_or_none(adj_strided(a, count, lengths, strides));
+}
+
+/* A view of a diagonal of the planes of two axes, as the last axis. */
+static PyObject *adj_diagonal(PyArrayObject *a, PyObject *offset, PyObject *first, PyObject *second) {
+    npy_intp lengths[NPY_MAXDIMS], strides[NPY_MAXDIMS], i = adj_natural(first), j = adj_natural(second);
+    int n = PyArray_NDIM(a), count = 0;
+    if (i < 0 || j < 0 || i == j || i >= n || j >= n || !PyLong_CheckExact(offset)) Py_RETURN_NONE;
+    npy_intp k = PyLong_AsSsize_t(offset), down = k < 0 ? -k : 0, right = k < 0 ? 0 : k;
+    npy_intp length = ADJ_MIN(PyArray_DIM(a, i) - down, PyArray_DIM(a, j) - right);
+    if (PyErr_Occurred() || length < 1) return adj_or_none(NULL);
+    for (int axis = 0; axis < n; axis++) {
+        if (axis == i || axis == j) continue;
+        lengths[count] = PyArray_DIM(a, axis);
+        strides[count++] = PyArray_STRIDE(a, axis);
+    }
+    lengths[count] = length;
+    strides[count++] = PyArray_STRIDE(a, i) + PyArray_STRIDE(a, j);
+    npy_intp start = down * PyArray_STRIDE(a, i) + right * PyArray_STRIDE(a, j);
+    return adj_or_none(adj_strided_from(a, start, count, lengths, strides));
+}
+
+/* A view of the windows of a size along an axis, each `step` further; the places in a window are the last axis. */
+static PyObject *adj_windows(PyArrayObject *a, PyObject *along, PyObject *of_size, PyObject *by_step) {
+    npy_intp lengths[NPY_MAXDIMS], strides[NPY_MAXDIMS];
+    npy_intp axis = adj_natural(along), size = adj_natural(of_size), step = adj_natural(by_step);
+    int n = PyArray_NDIM(a);
+    if (axis < 0 || axis >= n || n == NPY_MAXDIMS) Py_RETURN_NONE;
+    if (size < 1 || step < 1 || size > PyArray_DIM(a, axis)) Py_RETURN_NONE;
+    for (int i = 0; i < n; i++) {
+        lengths[i] = i == axis ? (PyArray_DIM(a, i) - size) / step + 1 : PyArray_DIM(a, i);
+        strides[i] = PyArray_STRIDE(a, i) * (i == axis ? step : 1);
+    }
+    lengths[n] = size;
+    strides[n] = PyArray_STRIDE(a, axis);
+    return adj_or_none(adj_strided(a, n + 1, lengths, strides));
+}
+
+/* A view with lengths, strides and an offset, which count elements, of elements that lie row by row with the strides
+   `own`. */
+static PyObject *adj_within(PyArrayObject *a, PyObject *shape, PyObject *steps, PyObject *offset, PyObject *own) {
+    npy_intp lengths[NPY_MAXDIMS], strides[NPY_MAXDIMS];
+    npy_intp size = PyArray_ITEMSIZE(a), start = adj_natural(offset), left = PyArray_SIZE(a) - start - 1;
+    int n = adj_lengths(shape, 1, lengths);
+    if (start < 0 || left < 0 || !PyArray_IS_C_CONTIGUOUS(a) || adj_lengths(own, 0, strides) != PyArray_NDIM(a))
+        Py_RETURN_NONE;
+    for (int i = 0; i < PyArray_NDIM(a); i++)
+        if (strides[i] * size != PyArray_STRIDE(a, i)) Py_RETURN_NONE;
+    if (n < 0 || adj_lengths(steps, 0, strides) != n) Py_RETURN_NONE;
+    for (int i = 0; i < n; i++) {
+        if (lengths[i] > 1 && strides[i] > left / (lengths[i] - 1)) Py_RETURN_NONE;
+        left -= (lengths[i] - 1) * strides[i];
+        strides[i] *= size;
+    }
+    return adj_or_none(adj_strided_from(a, start * size, n, lengths, strides));
 }
 
 /* Joins arrays of one type without references along an axis, or along a new axis if they have one shape. */
@@ -148,15 +244,16 @@ static PyObject *adj_join(PyObject *list, PyObject *along, int is_new) {
 /* One of these functions of an array and parameters. */
 static PyObject *adj_move(int kind, PyObject *values) {
     Py_ssize_t n = PyList_GET_SIZE(values);
-    PyObject *first = PyList_GET_ITEM(values, 0), *second = PyList_GET_ITEM(values, 1);
+    PyObject *first = PyList_GET_ITEM(values, 0), *second = n > 1 ? PyList_GET_ITEM(values, 1) : NULL;
     PyObject *third = n > 2 ? PyList_GET_ITEM(values, 2) : NULL;
-    if (kind >= ADJ_JOIN) return adj_join(first, second, kind == ADJ_STACK);
-    if (!PyArray_CheckExact(first)) Py_RETURN_NONE;
+    if (kind >= ADJ_JOIN && n > 1) return adj_join(first, second, kind == ADJ_STACK);
+    if (!PyArray_CheckExact(first) || (n < 2 && kind != ADJ_COPY)) Py_RETURN_NONE;
     PyArrayObject *a = (PyArrayObject *)first;
     switch (kind) {
     case ADJ_READ: return adj_or_none(PyObject_GetItem(first, second));
     case ADJ_EMBED: return adj_embed(a, second, third);
-    case ADJ_RESHAPE: return adj_reshape(a, second);
+    case ADJ_VIEW: return adj_reshape(a, second, 0);
+    case ADJ_RESHAPE: return adj_reshape(a, second, 1);
     case ADJ_PERMUTE: return adj_permute(a, second, 0);
     case ADJ_PERMUTE_BACK: return adj_permute(a, second, 1);
     case ADJ_SWAP: return adj_swap(a, second, third);
@@ -170,6 +267,13 @@ static PyObject *adj_move(int kind, PyObject *values) {
     }
     case ADJ_SUM_TO: /* the third one are batch axes, which stay */
         return third == NULL || PyObject_Not(third) ? adj_summed_to(first, second) : adj_or_none(NULL);
+    case ADJ_COPY: return adj_copy(a);
+    case ADJ_UNSQUEEZE: return adj_with_other_axes(a, second, 1);
+    case ADJ_SQUEEZE: return adj_with_other_axes(a, second, 0);
+    case ADJ_DIAGONAL: return adj_diagonal(a, second, third, PyList_GET_ITEM(values, 3));
+    case ADJ_WINDOWS: return adj_windows(a, second, third, PyList_GET_ITEM(values, 3));
+    case ADJ_AS_STRIDED:
+        return adj_within(a, second, third, PyList_GET_ITEM(values, 3), PyList_GET_ITEM(values, 4));
     case ADJ_SUM_AXES: return adj_reduced(ADJ_REDUCE_SUM, first, second, third == Py_True);
     default: return adj_repeat(a, second, third, PyList_GET_ITEM(values, 3) == Py_True);
     }

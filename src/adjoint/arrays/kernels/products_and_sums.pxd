@@ -56,8 +56,9 @@ cdef extern from "reductions.h":
 
 
 cdef extern from "moves.h":
-    int ADJ_READ, ADJ_EMBED, ADJ_RESHAPE, ADJ_PERMUTE, ADJ_PERMUTE_BACK, ADJ_SWAP, ADJ_EXPAND, ADJ_SUM_TO
+    int ADJ_READ, ADJ_EMBED, ADJ_VIEW, ADJ_RESHAPE, ADJ_PERMUTE, ADJ_PERMUTE_BACK, ADJ_SWAP, ADJ_EXPAND, ADJ_SUM_TO
     int ADJ_SUM_AXES, ADJ_SUM_AXES_BACK, ADJ_JOIN, ADJ_STACK
+    int ADJ_COPY, ADJ_UNSQUEEZE, ADJ_SQUEEZE, ADJ_DIAGONAL, ADJ_WINDOWS, ADJ_AS_STRIDED
     object adj_move(int kind, list values)
 
 
@@ -68,6 +69,30 @@ cdef class NativeKernel:
     cdef object one(self, object a)
     cdef object two(self, object a, object b)
     cpdef object several(self, list values)
+
+
+cdef extern from "Python.h":
+    ctypedef struct PyObject
+    Py_ssize_t PyVectorcall_NARGS(size_t nargsf)
+    object PyObject_VectorcallMethod(object name, PyObject** args, size_t nargsf, PyObject* names)
+
+cdef extern from "python_objects.h":
+    void adj_call_through(object o, void** pointer, void* function, bint is_method)
+
+
+cdef class ArrayMethod:
+    cdef void* called_through
+    cdef str name
+
+
+cdef inline object vectorcall_array_method(object method, PyObject** args, size_t nargsf, PyObject* names):
+    if PyVectorcall_NARGS(nargsf) == 0:
+        raise TypeError("a method of arrays takes an array")
+    return PyObject_VectorcallMethod((<ArrayMethod>method).name, args, nargsf, names)
+
+
+cdef inline object let_method_be_called(ArrayMethod method):
+    adj_call_through(method, &method.called_through, <void*>vectorcall_array_method, False)
 
 
 cdef class ReadyProduct:
@@ -94,3 +119,6 @@ cpdef object small_inverses(object matrices)
 cpdef object small_solutions(object matrices, object sides)
 cdef bint _have_gates
 cpdef object gated_step(int kind, tuple arrays)
+cpdef object fast_sum(object array, object axis=?, object dtype=?, object keepdims=?)
+cdef object _add_reduce
+cpdef object written_out(object array)

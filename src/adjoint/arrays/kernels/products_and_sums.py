@@ -11,8 +11,6 @@ try:
 except ModuleNotFoundError:
     from adjoint.runtime import cython_shim as cython
 
-from math import prod
-
 import numpy
 
 from adjoint.arrays.kernels import vector_ufuncs
@@ -26,10 +24,11 @@ if cython.compiled:
         "left cotangent": ADJ_LEFT, "right cotangent": ADJ_RIGHT,
         "linear": ADJ_LINEAR, "linear input": ADJ_LINEAR_INPUT, "linear weight": ADJ_LINEAR_WEIGHT,
         "total": ADJ_TOTAL, "average": ADJ_AVERAGE, "spread": ADJ_SPREAD, "spread mean": ADJ_SPREAD_MEAN,
-        "read": ADJ_READ, "embed": ADJ_EMBED, "reshape": ADJ_RESHAPE,
+        "read": ADJ_READ, "embed": ADJ_EMBED, "view": ADJ_VIEW, "reshape": ADJ_RESHAPE,
         "permute": ADJ_PERMUTE, "permute back": ADJ_PERMUTE_BACK, "swap": ADJ_SWAP,
         "expand": ADJ_EXPAND, "sum to": ADJ_SUM_TO, "sum axes": ADJ_SUM_AXES, "sum axes back": ADJ_SUM_AXES_BACK,
-        "join": ADJ_JOIN, "stack": ADJ_STACK,
+        "copy": ADJ_COPY, "unsqueeze": ADJ_UNSQUEEZE, "squeeze": ADJ_SQUEEZE, "diagonal": ADJ_DIAGONAL,
+        "windows": ADJ_WINDOWS, "as strided": ADJ_AS_STRIDED, "join": ADJ_JOIN, "stack": ADJ_STACK,
     }  # fmt: skip
 
 
@@ -49,10 +48,14 @@ class NativeKernel:
 
     The others, moves, take an array and parameters, and leave errors to the kernel or formula:
     read: the part at a basic index; embed: zeros of a shape with an array at a basic index.
-    reshape, permute, permute back, swap: a new shape, a permutation of the axes and its inverse, two axes exchanged.
+    view, reshape: another shape, for reshape perhaps of a copy.
+    permute, permute back, swap: a permutation of the axes and its inverse, two axes exchanged.
     expand: broadcasts to a shape; sum to: its transpose, a sum to a shape.
     sum axes: sums over axes, kept or not; sum axes back: its cotangent, from g, the input's shape, the axes and
     keepdim.
+    copy: a copy with the same order of axes in memory.
+    unsqueeze, squeeze: views with a new axis, and without axes of length one among those named. diagonal, windows, as
+    strided: views as those of `diagonal`, `unfold` and `as_strided`.
     join, stack: a list of arrays joined along an axis, or along a new one.
     """
 
@@ -74,8 +77,11 @@ class NativeKernel:
 
     def one(self, a):
         """The result for one array, or None."""
-        if cython.compiled and (self.kind == ADJ_TOTAL or self.kind == ADJ_AVERAGE):
-            return adj_total(self.kind, a)
+        if cython.compiled:
+            if self.is_move:
+                return adj_move(self.kind, [a])
+            if self.kind == ADJ_TOTAL or self.kind == ADJ_AVERAGE:
+                return adj_total(self.kind, a)
         return None
 
     def several(self, values: list):
@@ -105,11 +111,14 @@ PRODUCT, MATRICES, MATRIX_VECTOR, VECTORS, LEFT_COTANGENT, RIGHT_COTANGENT = [
 ]
 LINEAR, LINEAR_INPUT, LINEAR_WEIGHT = [NativeKernel(name) for name in ("linear", "linear input", "linear weight")]
 TOTAL, AVERAGE, SPREAD, SPREAD_MEAN = [NativeKernel(name) for name in ("total", "average", "spread", "spread mean")]
-READ, EMBED, RESHAPE, PERMUTE, PERMUTE_BACK, SWAP = [
-    NativeKernel(name) for name in ("read", "embed", "reshape", "permute", "permute back", "swap")
+READ, EMBED, VIEW, RESHAPE, PERMUTE, PERMUTE_BACK, SWAP = [
+    NativeKernel(name) for name in ("read", "embed", "view", "reshape", "permute", "permute back", "swap")
 ]
 EXPAND, SUM_TO, SUM_AXES, SUM_AXES_BACK = [
     NativeKernel(name) for name in ("expand", "sum to", "sum axes", "sum axes back")
+]
+COPY, UNSQUEEZE, SQUEEZE, DIAGONAL, WINDOWS, AS_STRIDED = [
+    NativeKernel(name) for name in ("copy", "unsqueeze", "squeeze", "diagonal", "windows", "as strided")
 ]
 JOIN, STACK = [NativeKernel(name) for name in ("join", "stack")]
 
@@ -204,6 +213,44 @@ def reduced(kind, array, axes, keepdims):
     return None
 
 
+_add_reduce = numpy.add.reduce
+
+
+def fast_sum(array, axis=None, dtype=None, keepdims=False):
+    """numpy.sum without its overhead, which is as large as the sum of a small array.
+
+    >>> fast_sum(numpy.ones((3, 2)), 1).tolist()
+    [2.0, 2.0, 2.0]
+    """
+    quick = None
+    if dtype is None:
+        quick = TOTAL.run(array) if axis is None and not keepdims else reduced(SUM, array, axis, keepdims)
+    elif dtype is numpy.int64:
+        quick = reduced(COUNT, array, axis, keepdims)
+    return _add_reduce(array, axis, dtype, None, keepdims) if quick is None else quick
+
+
+@cython.final
+@cython.cclass
+class ArrayMethod:
+    """A method of arrays as a function: NumPy's function of this name has Python code around it.
+
+    >>> ArrayMethod("reshape")(numpy.ones(4), (2, 2)).shape
+    (2, 2)
+    """
+
+    def __init__(self, name):
+        self.name = name
+        if cython.compiled:
+            let_method_be_called(self)
+
+    def __call__(self, array, *args, **options):
+        return getattr(array, self.name)(*args, **options)
+
+    def __reduce__(self):
+        return ArrayMethod, (self.name,)
+
+
 def expanded(array, shape):
     """A view of an array with axes of length one repeated to a shape, a tuple, and new axes in front.
 
@@ -252,40 +299,8 @@ def meet_in_short_rows(left, right):
     return False
 
 
-#: About so many elements are written out at a time.
-_WRITTEN_OUT = 1 << 15
-
-
-def by_long_rows(ufunc, left, right):
-    """ufunc(left, right) of arrays that broadcast: repeated elements are written out in blocks.
-
-    NumPy would call an inner loop for each row, up to the point where one array begins to repeat. For short rows the
-    calls cost more than the work.
-
-    >>> import numpy
-    >>> by_long_rows(numpy.subtract, numpy.ones((3, 1, 2)), numpy.ones((1, 4, 2))).shape
-    (3, 4, 2)
-    """
-    shape = numpy.broadcast_shapes(left.shape, right.shape)
-    axis = 0
-    while shape[axis] == 1:
-        axis += 1
-    step = max(1, _WRITTEN_OUT // prod(shape[axis + 1 :]))
-    operands = [numpy.broadcast_to(array, shape) for array in (left, right)]
-    out = None
-    for first in range(0, shape[axis], step):
-        piece = (*(slice(None),) * axis, slice(first, first + step))
-        parts = [_written_out(array[piece]) for array in operands]
-        if step >= shape[axis]:
-            return ufunc(*parts)
-        if out is None:
-            kind = ufunc(*[part[(slice(1),) * part.ndim] for part in parts]).dtype
-            out = numpy.empty(shape, kind)
-        ufunc(*parts, out=out[piece])
-    return out
-
-
-def _written_out(array):
+def written_out(array):
+    """The array with all its elements row by row: itself, or a copy."""
     if cython.compiled and not array.flags.c_contiguous:
         return adj_written_out(array)
     return numpy.ascontiguousarray(array)

@@ -8,13 +8,23 @@ is imported at the first use of one of its functions, so that importing adjoint 
 import functools
 import importlib
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy
 
 from adjoint.arrays.kernels import products_and_sums, scatter, vector_ufuncs
-from adjoint.arrays.kernels.products_and_sums import COUNT, MAX, MIN, PROD, SUM, address_of, expanded, reduced
+from adjoint.arrays.kernels.products_and_sums import (
+    COUNT,
+    MAX,
+    MIN,
+    PROD,
+    SUM,
+    ArrayMethod,
+    address_of,
+    expanded,
+    fast_sum,
+    reduced,
+)
 from adjoint.arrays.shapes import check_size, normalize_dim
 from adjoint.runtime import crossovers
 from adjoint.runtime.caches import cached
@@ -139,6 +149,7 @@ def are_within(integers: Any, least: int, limit: int) -> bool:
 
 def take_along_axis(array: Any, indices: Any, axis: int = -1) -> Any:
     """numpy.take_along_axis, by a loop in C where there is one."""
+    axis += array.ndim if axis < 0 else 0
     values = scatter.take_along(array, indices, axis) if scatter.compiled and 0 <= axis < array.ndim else None
     return numpy.take_along_axis(array, indices, axis) if values is None else values
 
@@ -518,7 +529,8 @@ def complex_of(real: Any, imag: Any) -> Any:
     """The complex numbers of these parts, which are broadcast."""
     if type(real) is type(imag) is numpy.ndarray and _are_pairs(real, imag):
         return from_pairs(as_strided(real, (*real.shape, 2), (*[k // real.itemsize for k in real.strides], 1))).copy()
-    real, imag = numpy.broadcast_arrays(real, imag)
+    if real.shape != imag.shape:
+        real, imag = numpy.broadcast_arrays(real, imag)
     result = numpy.empty(real.shape, numpy.result_type(real, imag, numpy.complex64))
     result.real, result.imag = real, imag
     return result
@@ -555,21 +567,6 @@ def expm(a: Any) -> Any:
     return exponential(a).astype(a.dtype, copy=False) if a.size else a.copy()
 
 
-# typed by NumPy for keywords only, which cost more than the call
-_add_reduce: Any = numpy.add.reduce
-
-
-def fast_sum(array: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
-    """numpy.sum without its overhead, which is as large as the sum of a small array."""
-    quick = None
-    if dtype is None:
-        whole = axis is None and not keepdims
-        quick = products_and_sums.TOTAL.run(array) if whole else reduced(SUM, array, axis, keepdims)
-    elif dtype is numpy.int64:
-        quick = reduced(COUNT, array, axis, keepdims)
-    return _add_reduce(array, axis, dtype, None, keepdims) if quick is None else quick
-
-
 def _reduction(kind: int, numpys: Any, reduce: Any) -> Any:
     """One of NumPy's reductions, by the loops for short axes where these apply, else by its ufunc's method `reduce`.
 
@@ -586,6 +583,21 @@ def _reduction(kind: int, numpys: Any, reduce: Any) -> Any:
         if options or type(array) is not numpy.ndarray:
             return numpys(array, axis=axis, keepdims=keepdims, **options)
         return reduce(array, axis, None, None, keepdims)
+
+    return run
+
+
+def _truth_reduction(numpys: Any, reduce: Any, of_all: bool) -> Any:
+    """numpy.any, or numpy.all (`of_all`): by the number of truth values over short axes, else by the ufunc."""
+
+    @functools.wraps(numpys)
+    def run(array: Any, axis: Any = None, keepdims: bool = False) -> Any:
+        counts = reduced(COUNT, array, axis, keepdims)
+        if counts is None:
+            if type(array) is not numpy.ndarray:
+                return numpys(array, axis=axis, keepdims=keepdims)
+            return reduce(array, axis, bool, None, keepdims)
+        return counts == array.size // counts.size if of_all else counts > 0
 
     return run
 
@@ -609,20 +621,37 @@ def _product(array: Any, axis: Any, dtype: Any, out: Any, keepdims: bool) -> Any
     return _multiply_reduce(array, axis, dtype, out, keepdims)
 
 
-def _test(numpys: Any, ufunc: Any, passes: Callable[[Any, int], Any]) -> Any:
-    """numpy.any or numpy.all: over short axes by the number of truth values and of all elements, else by its ufunc."""
-    reduce = ufunc.reduce
+#: About so many elements are written out at a time.
+_WRITTEN_OUT = 1 << 15
 
-    @functools.wraps(numpys)
-    def run(array: Any, axis: Any = None, keepdims: bool = False) -> Any:
-        counts = reduced(COUNT, array, axis, keepdims)
-        if counts is None:
-            if type(array) is not numpy.ndarray:
-                return numpys(array, axis=axis, keepdims=keepdims)
-            return reduce(array, axis, bool, None, keepdims)
-        return passes(counts, array.size // counts.size)
 
-    return run
+def by_long_rows(ufunc: Any, left: Any, right: Any) -> Any:
+    """ufunc(left, right) of arrays that broadcast: repeated elements are written out in blocks.
+
+    NumPy would call an inner loop for each row, up to the point where one array begins to repeat. For short rows the
+    calls cost more than the work.
+
+    >>> import numpy
+    >>> by_long_rows(numpy.subtract, numpy.ones((3, 1, 2)), numpy.ones((1, 4, 2))).shape
+    (3, 4, 2)
+    """
+    shape = numpy.broadcast_shapes(left.shape, right.shape)
+    axis = 0
+    while shape[axis] == 1:
+        axis += 1
+    step = max(1, _WRITTEN_OUT // math.prod(shape[axis + 1 :]))
+    operands = [numpy.broadcast_to(array, shape) for array in (left, right)]
+    out = None
+    for first in range(0, shape[axis], step):
+        piece = (*(slice(None),) * axis, slice(first, first + step))
+        parts = [products_and_sums.written_out(array[piece]) for array in operands]
+        if step >= shape[axis]:
+            return ufunc(*parts)
+        if out is None:
+            kind = ufunc(*[part[(slice(1),) * part.ndim] for part in parts]).dtype
+            out = numpy.empty(shape, kind)
+        ufunc(*parts, out=out[piece])
+    return out
 
 
 # selections and activations
@@ -757,11 +786,14 @@ def _products(a: Any, b: Any) -> Any:
     return products_and_sums.stacked_products(a, b)
 
 
+_all_of = _truth_reduction(numpy.all, numpy.logical_and.reduce, True)
+
+
 def _of_finite_matrices(function: Any) -> Any:
     @functools.wraps(function)
     def run(matrices: Any, *args: Any, **options: Any) -> Any:
         finite = numpy.isfinite(matrices)
-        if numpy.count_nonzero(finite) == finite.size:
+        if _all_of(finite):
             return function(matrices, *args, **options)
         infinite = numpy.isinf(matrices).any((-2, -1)) & ~numpy.isnan(matrices).any((-2, -1))
         results = function(numpy.where(infinite[..., None, None], 0, matrices), *args, **options)
@@ -860,8 +892,10 @@ def pairwise_distances(a: Any, b: Any, p: float) -> Any:
     >>> pairwise_distances(numpy.array([[0.0, 0.0]]), numpy.array([[3.0, 4.0], [0.0, 1.0]]), 2)
     array([[5., 1.]])
     """
-    batch = numpy.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-    a, b = [numpy.broadcast_to(x, batch + x.shape[-2:]) for x in (a, b)]
+    batch = a.shape[:-2]
+    if batch != b.shape[:-2]:
+        batch = numpy.broadcast_shapes(batch, b.shape[:-2])
+        a, b = [numpy.broadcast_to(x, batch + x.shape[-2:]) for x in (a, b)]
     result = numpy.zeros((*batch, a.shape[-2], b.shape[-2]), a.dtype)
     if not result.size or not a.shape[-1]:
         return result
@@ -870,7 +904,7 @@ def pairwise_distances(a: Any, b: Any, p: float) -> Any:
     from scipy.spatial.distance import cdist
 
     metric, order = (_METRICS[p], {}) if p in _METRICS else ("minkowski", {"p": p})
-    for index in numpy.ndindex(*batch):
+    for index in numpy.ndindex(*batch) if batch else ((),):
         result[index] = cdist(a[index], b[index], metric, **order)
     return result
 
@@ -886,29 +920,20 @@ _ELSEWHERE = by_name(
 )
 
 
-def _method(name: str) -> Callable[..., Any]:
-    """A method of arrays as a function: NumPy's function of this name has Python code around it."""
-
-    def call(array: Any, *args: Any, **options: Any) -> Any:
-        return getattr(array, name)(*args, **options)
-
-    return call
-
-
 _METHODS = (
     "argmax", "argmin", "argpartition", "argsort", "astype", "cumprod", "cumsum", "reshape", "searchsorted", "squeeze",
     "take",
 )  # fmt: skip
 # the names in the namespace of functions of this file that replace NumPy's
 _INSTEAD = {
-    **{name: _method(name) for name in _METHODS},
-    "permute_dims": _method("transpose"),
+    **{name: ArrayMethod(name) for name in _METHODS},
+    "permute_dims": ArrayMethod("transpose"),
     "sum": fast_sum,
     "prod": _reduction(PROD, numpy.prod, _product),
     "max": _reduction(MAX, numpy.max, numpy.maximum.reduce),
     "min": _reduction(MIN, numpy.min, numpy.minimum.reduce),
-    "any": _test(numpy.any, numpy.logical_or, lambda counts, n: counts > 0),
-    "all": _test(numpy.all, numpy.logical_and, lambda counts, n: counts == n),
+    "any": _truth_reduction(numpy.any, numpy.logical_or.reduce, False),
+    "all": _all_of,
     "matmul": _or_by_numpy(_products, numpy.matmul),
     "where": select,
 }

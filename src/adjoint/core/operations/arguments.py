@@ -17,6 +17,8 @@ import numpy
 
 from adjoint.arrays.dtypes import dtype
 from adjoint.arrays.namespace import is_array
+from adjoint.arrays.size import DEFAULT
+from adjoint.core import errors
 from adjoint.core.graph import TensorBase, any_overrides, registry
 from adjoint.core.operations.naming import known_by
 
@@ -24,6 +26,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 #: Types of errors about the internals of a function that a wrong argument can cause.
 INTERNAL = (AttributeError, KeyError, AssertionError, UnboundLocalError)
+#: And that objects of classes with `__torch_function__` cause.
+REFUSALS = (TypeError, *INTERNAL)
 _PACKAGES = ("adjoint", "numpy", "scipy")
 _DEEPEST = 3
 #: Attributes that arrays of other libraries have too, with values that can less than a Tensor's.
@@ -60,31 +64,41 @@ def blame_arguments(function: F, name: str = "") -> F:
     return call  # type: ignore[return-value]
 
 
-def overridable(function: F, name: str) -> F:
-    """A checked function that the classes of its arguments may override by `__torch_function__`.
+def call_public(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The result of a `PublicFunction`.
 
     Subclasses of Tensor override before the call. Other classes override after the call has refused their objects. So
     calls with plain arguments cost nothing more.
     """
+    if function.asks and registry.overriding and any_overrides([*args, *kwargs.values()]):
+        return registry.dispatch(function, args, kwargs)
+    try:
+        return (function.quick if _is_quick(function, args, kwargs) else function.function)(*args, **kwargs)
+    except REFUSALS as refusal:
+        if not function.asks:
+            raise
+        error = refusal
+    return refusal_of(function, error, args, kwargs)
 
-    @wraps(function)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        if registry.overriding and any_overrides([*args, *kwargs.values()]):
-            return registry.dispatch(call, args, kwargs)
-        try:
-            return function(*args, **kwargs)
-        except TypeError:
-            if not registry.has_foreign([*args, *kwargs.values()]):
-                raise
-        except INTERNAL as error:
-            if not registry.has_foreign([*args, *kwargs.values()]):
-                better = explanation(function, name, args, kwargs, error)
-                if better is None:
-                    raise
-                raise better from error
-        return registry.dispatch(call, args, kwargs)
 
-    return call  # type: ignore[return-value]
+def _is_quick(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    if function.quick is None or not function.names.issuperset(kwargs):
+        return False
+    if function.follows and (registry.overriding or DEFAULT.device is not None):
+        return False
+    return not function.of_tensor or (len(args) > 0 and isinstance(args[0], TensorBase))
+
+
+def refusal_of(function: Any, error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What classes say that override a `PublicFunction`, after its error. Else raises that error, or a better one."""
+    if registry.has_foreign([*args, *kwargs.values()]):
+        return registry.dispatch(function, args, kwargs)
+    better = None
+    if not isinstance(error, TypeError):
+        better = explanation(function.function, function.name, args, kwargs, error)
+    if better is None:
+        raise error
+    raise better from error
 
 
 def check_functions(space: dict[str, Any], names: Iterable[str]) -> None:
@@ -118,6 +132,24 @@ def explanation(
         expected = blamed.annotation if blamed.annotation not in ("", "Any") else "Tensor"
         return TypeError(f"{where} must be {expected}, not {_kind(blamed.value)}")
     return ValueError(f"{where} has no such choice as {blamed.value!r}")
+
+
+def error_of_kernel(rule: Any, names: tuple[str, ...], error: Exception, raw: list[Any]) -> Exception:
+    """The error to raise for a kernel's error: in torch's words where the rule or the shapes determine them."""
+    if rule.explain is not None:
+        better = rule.explain(error, *raw)
+        if better is not None:
+            return better
+    if isinstance(error, INTERNAL):
+        by_name = dict(zip(names, raw, strict=True))
+        return explanation(registry.signature_of(rule), rule.name, (), by_name, error) or error
+    if rule.kind == "elementwise":
+        errors.check_broadcast([a for a in raw if is_array(a)])
+    if isinstance(error, numpy.exceptions.AxisError):
+        return IndexError(str(error))
+    if type(error) is ValueError:
+        return RuntimeError(f"{rule.name}(): {error}")
+    return error
 
 
 def _is_ours(traceback: TracebackType | None) -> bool:

@@ -1,6 +1,6 @@
 cimport cython
 
-from adjoint.core.graph cimport TensorBase, dtype_of, new_tensor
+from adjoint.core.graph cimport TensorBase, dtype_of, ndim_of, new_tensor
 from adjoint.core.modes.state cimport current
 
 cdef object _ndarray, _FLOAT32, _FLOAT64

@@ -20,7 +20,7 @@ from adjoint.core.operations.dependence import check_kept
 
 if not cython.compiled:
     # the compiled form has them from the .pxd
-    from adjoint.core.graph import TensorBase, dtype_of
+    from adjoint.core.graph import TensorBase, dtype_of, ndim_of
     from adjoint.core.modes.state import current
 
 _REQUIRED = inspect.Parameter.empty
@@ -86,13 +86,17 @@ class Arguments:
 
     def bind(self, args, kwargs):
         """The arguments in the order of the signature; `view(2, 3)` and `view((2, 3))` are the same."""
-        values: list = list(args)
+        # a list is the caller's own, made for this call
+        values: list = args if type(args) is list else list(args)
         n: cython.Py_ssize_t = self.n_names
+        n_given: cython.Py_ssize_t = len(values)
         spread: cython.Py_ssize_t = self.spread
         if spread >= 0 and len(values) > spread:
             first = values[spread]
             if len(values) > spread + 1 or not (first is None or isinstance(first, (tuple, list))):
-                values = values[:spread] + [tuple(values[spread:])]
+                rest = tuple(values[spread:])
+                del values[spread:]
+                values.append(rest)
         if len(values) == n > self.n_positional:
             values = self.factor_last(values)
         if len(values) > n:
@@ -115,7 +119,7 @@ class Arguments:
                 raise TypeError(f'{self.name}() missing 1 required positional arguments: "{name}"')
             values.append(default)
         if kwargs and n_keywords != len(kwargs):
-            raise TypeError(unexpected_keyword(self.name, self.names, len(args), kwargs))
+            raise TypeError(unexpected_keyword(self.name, self.names, n_given, kwargs))
         return values
 
     def factor_last(self, values):
@@ -133,8 +137,10 @@ class Arguments:
         first = None
         single: cython.bint = False
         k: cython.Py_ssize_t
+        position: cython.Py_ssize_t
         for k in range(len(self.array_positions)):
-            value = values[self.array_positions[k]]
+            position = self.array_positions[k]
+            value = values[position]
             if isinstance(value, TensorBase):
                 array = cython.cast(TensorBase, value)._array
                 if type(array) is not _ndarray:
@@ -174,8 +180,10 @@ class Arguments:
         """True for arrays of NumPy's of one type of integers or bools that the rule's check passes, without numbers."""
         first = None
         k: cython.Py_ssize_t
+        position: cython.Py_ssize_t
         for k in range(len(self.array_positions)):
-            value = values[self.array_positions[k]]
+            position = self.array_positions[k]
+            value = values[position]
             if not isinstance(value, TensorBase):
                 return False
             array = cython.cast(TensorBase, value)._array
@@ -206,6 +214,7 @@ class Arguments:
         if self.sequence >= 0:
             values[self.sequence] = self.sequence_of_tensors(values[self.sequence])
         first = None
+        position: cython.Py_ssize_t
         for position in self.array_positions:
             value = values[position]
             if isinstance(value, TensorBase):
@@ -235,7 +244,8 @@ class Arguments:
             if value is not None and not isinstance(value, (bool, int, tuple)) and isinstance(value, numpy.generic):
                 values[position] = value.item()
         if self.has_axes and first is not None:
-            ndim: cython.int = first._array.ndim
+            counted = cython.cast(TensorBase, first)._array
+            ndim: cython.int = ndim_of(counted) if type(counted) is _ndarray else counted.ndim
             for position in self.axes:
                 dim = values[position]
                 if dim is not None and not (type(dim) is int and 0 <= dim < ndim):
@@ -293,20 +303,20 @@ def counted_from_front(dims, ndim: cython.Py_ssize_t):
         axis = dims
         return axis + ndim if axis < 0 else axis
     if type(dims) is tuple and ndim < 64:
-        counted: list = []
         axis_bits: cython.ulonglong = 0
+        has_negative: cython.bint = False
         for dim in cython.cast(tuple, dims):
             if type(dim) is not int or not -ndim <= dim < ndim:
                 return normalize_dims(dims, ndim)
             axis = dim
             if axis < 0:
                 axis += ndim
+                has_negative = True
             bit: cython.ulonglong = cython.cast(cython.ulonglong, 1) << axis
             if axis_bits & bit:
                 return normalize_dims(dims, ndim)
             axis_bits |= bit
-            counted.append(axis)
-        return tuple(counted)
+        return tuple([dim + ndim if dim < 0 else dim for dim in dims]) if has_negative else dims
     return normalize_dims(dims, ndim)
 
 

@@ -41,7 +41,7 @@ cdef class Kernel:
     cdef object of_whole(self, object left, object right)
     cdef bint is_kept(self, object dtype)
     cdef bint overwrites(self, object array, list raw)
-    cpdef tuple unwrap(self, list values)
+    cdef object unwrap(self, list values)
     cdef object promoted(self, list raw)
     cdef object keep_cast(self, tuple kinds, list raw, list before)
     cdef object cast_arrays(self, list raw, object target)

@@ -8,12 +8,10 @@ except ModuleNotFoundError:
 import numpy
 
 from adjoint.arrays.dtypes import get_default_dtype, kind_of, numpy_dtype
-from adjoint.arrays.kernels.products_and_sums import by_long_rows
+from adjoint.arrays.libraries.numpy_namespace import by_long_rows
 from adjoint.arrays.namespace import astype, holds_arrays, is_array, is_on_device, namespace, row_major
 from adjoint.arrays.promotion import promote
-from adjoint.core import errors
-from adjoint.core.graph import registry
-from adjoint.core.operations.arguments import INTERNAL, explanation
+from adjoint.core.operations.arguments import error_of_kernel
 from adjoint.program.fused import Fused
 from adjoint.runtime.memory import with_kept_memory
 
@@ -165,12 +163,16 @@ class Kernel:
         return True
 
     def unwrap(self, values):
-        """Raw arguments for the kernel, promoted; the half type to round to or None; whether any is complex."""
+        """Raw arguments for the kernel, promoted.
+
+        A tuple of these, the half type to round to or None, and whether any is complex, unless that is None and False.
+        """
         raw: list = list(values)
         first = None
         plain: cython.bint = True
         has_numbers: cython.bint = False
         k: cython.Py_ssize_t
+        position: cython.Py_ssize_t
         for k in range(len(self.arguments.array_positions)):
             position = self.arguments.array_positions[k]
             value = raw[position]
@@ -206,7 +208,7 @@ class Kernel:
             elif value is not None:
                 has_numbers = True
         if plain and not (has_numbers and first is not _FLOAT64 and first is not _FLOAT32):
-            return raw, None, False
+            return raw
         half = None
         if not self.keeps_dtype:
             half = self.promoted(raw)
@@ -258,6 +260,7 @@ class Kernel:
 
     def cast_arrays(self, raw: list, target):
         """Cast the arrays among raw arguments to a type."""
+        position: cython.Py_ssize_t
         for position in self.arguments.inputs:
             value = raw[position]
             if type(value) is _ndarray and dtype_of(value) is not target:
@@ -266,6 +269,7 @@ class Kernel:
     def kinds(self, raw: list):
         """The types and ranks of the inputs, which decide the promotion; None if values count too."""
         parts: list = []
+        position: cython.Py_ssize_t
         for position in self.arguments.inputs:
             for value in raw[position] if position == self.arguments.sequence else (raw[position],):
                 if type(value) is _ndarray:
@@ -365,6 +369,7 @@ class Kernel:
 
     def has_large(self, raw):
         """True if one of the arrays is large."""
+        position: cython.Py_ssize_t
         for position in self.arguments.array_positions:
             if position == self.arguments.sequence:
                 return any([is_large(member) for member in raw[position]])
@@ -379,6 +384,7 @@ class Kernel:
         does, comes before it.
         """
         first = None
+        position: cython.Py_ssize_t
         for position in self.arguments.array_positions:
             value = raw[position]
             if type(value) is _ndarray or value is None or type(value) is float or type(value) is int:
@@ -397,27 +403,10 @@ class Kernel:
         """Raise a kernel's error, explained where that can be."""
         if isinstance(error, MemoryError):
             raise error
-        better = self.explained(error, raw)
+        better = error_of_kernel(self.rule, self.arguments.names, error, raw)
         if better is error:
             raise error
         raise better from error
-
-    def explained(self, error, raw):
-        """The error to raise for a kernel's error: in torch's words where the rule or the shapes determine them."""
-        if self.rule.explain is not None:
-            better = self.rule.explain(error, *raw)
-            if better is not None:
-                return better
-        if isinstance(error, INTERNAL):
-            by_name = dict(zip(self.arguments.names, raw, strict=True))
-            return explanation(registry.signature_of(self.rule), self.name, (), by_name, error) or error
-        if self.rule.kind == "elementwise":
-            errors.check_broadcast([a for a in raw if is_array(a)])
-        if isinstance(error, numpy.exceptions.AxisError):
-            return IndexError(str(error))
-        if type(error) is ValueError:
-            return RuntimeError(f"{self.name}(): {error}")
-        return error
 
 
 def in_rows(array):

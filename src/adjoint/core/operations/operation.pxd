@@ -29,13 +29,14 @@ from adjoint.core.view_steps cimport note_view
 from adjoint.runtime.crossovers cimport is_large
 
 
-cdef object _ndarray, _FLOAT32, _FLOAT64, registry
+cdef object _ndarray, _FLOAT32, _FLOAT64, registry, _DEFAULT, _REFUSALS, _refusal_of, call_public
 cdef dict _NO_KEYWORDS
 
 
 cdef extern from "Python.h":
     ctypedef struct PyObject
     Py_ssize_t PyVectorcall_NARGS(size_t nargsf)
+    object PyObject_Vectorcall(object function, PyObject** args, size_t nargsf, PyObject* names)
 
 cdef extern from "numpy_arrays.h":
     bint adj_copy_array(object to, object source)
@@ -109,6 +110,68 @@ cdef inline object vectorcall_operation(object operation, PyObject** args, size_
 cdef inline object let_be_called(Operation operation):
     """Let Python call an operation without making a tuple of the arguments."""
     adj_call_through(operation, &operation.called_through, <void*>vectorcall_operation, False)
+
+
+cdef class PublicFunction:
+    cdef void* called_through
+    cdef readonly object function
+    cdef public object quick
+    cdef public frozenset names
+    cdef readonly str name
+    cdef readonly bint asks
+    cdef public bint of_tensor
+    cdef public bint follows
+    cdef dict __dict__
+    cdef object __weakref__
+
+
+cdef inline bint takes_names(PublicFunction function, tuple names):
+    for name in names:
+        if name not in function.names:
+            return False
+    return True
+
+
+cdef inline tuple as_python(PyObject** args, Py_ssize_t n, PyObject* names):
+    """The tuple and the dictionary of the arguments in a C array."""
+    cdef list values = []
+    cdef dict keywords = {}
+    cdef Py_ssize_t k
+    for k in range(n):
+        values.append(<object>args[k])
+    if names != NULL:
+        for name in <tuple>names:
+            keywords[name] = <object>args[n]
+            n += 1
+    return tuple(values), keywords
+
+
+cdef inline object vectorcall_function(object instance, PyObject** args, size_t nargsf, PyObject* names):
+    """As `call_public`; objects of Python that hold all arguments are made only where they are needed."""
+    cdef PublicFunction function = <PublicFunction>instance
+    cdef Py_ssize_t n = PyVectorcall_NARGS(nargsf)
+    if function.asks and _overriding:
+        values, keywords = as_python(args, n, names)
+        return call_public(function, values, keywords)
+    target = function.function
+    if function.quick is not None and (names == NULL or takes_names(function, <tuple>names)):
+        if function.of_tensor:
+            if n and isinstance(<object>args[0], TensorBase):
+                target = function.quick
+        elif not function.follows or not (_overriding or _DEFAULT.device is not None):
+            target = function.quick
+    try:
+        return PyObject_Vectorcall(target, args, nargsf, names)
+    except _REFUSALS as refusal:
+        if not function.asks:
+            raise
+        error = refusal
+    values, keywords = as_python(args, n, names)
+    return _refusal_of(function, error, values, keywords)
+
+
+cdef inline object let_function_be_called(PublicFunction function):
+    adj_call_through(function, &function.called_through, <void*>vectorcall_function, True)
 
 
 cdef object assign(object array, object result)

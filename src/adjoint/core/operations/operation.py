@@ -3,6 +3,7 @@
 An `Operation` is created from a declared rule. It has three parts, each in a file of its own: `Arguments` binds and
 checks the arguments of a call, `Kernel` computes on raw arrays, `Recorder` creates the node. This file combines them:
 the fast path for one or two plain tensors, the general path, and results that are written into a passed tensor.
+Public functions that are no operations are called through C, too.
 """
 
 try:
@@ -10,16 +11,17 @@ try:
 except ModuleNotFoundError:
     from adjoint.runtime import cython_shim as cython
 
+from functools import update_wrapper
 from inspect import Parameter
 from time import perf_counter_ns
+from types import MethodType
 
 import numpy
 
 from adjoint.arrays.dtypes import numpy_dtype
-from adjoint.arrays.namespace import astype
+from adjoint.arrays.size import DEFAULT
 from adjoint.core import errors
 from adjoint.runtime.lazy import LateModule
-from adjoint.runtime.once import warn_once
 
 if not cython.compiled:
     # the compiled form has them from the .pxd
@@ -50,6 +52,7 @@ if not cython.compiled:
     from adjoint.core.view_steps import note_view
     from adjoint.runtime.crossovers import is_large
 from adjoint.core.graph import Tangents, registry
+from adjoint.core.operations.arguments import REFUSALS, call_public, refusal_of
 from adjoint.core.view_steps import as_strided_step
 
 out_dtypes = LateModule("adjoint.core.operations.out_dtypes")
@@ -57,6 +60,8 @@ _ndarray = numpy.ndarray
 if not cython.compiled:
     _overriding = _composing = True  # `overrides` and `composed` look for themselves
 _NO_KEYWORDS: dict = {}
+# for the .pxd
+_DEFAULT, _REFUSALS, _refusal_of = DEFAULT, REFUSALS, refusal_of
 _FLOAT32, _FLOAT64 = numpy.dtype("float32"), numpy.dtype("float64")
 
 
@@ -270,7 +275,10 @@ class Operation:
     def carry_out(self, values):
         """Run the operation on prepared arguments and record it if a gradient is needed."""
         state: ThreadState = current()
-        raw, half, is_complex = self.kernel.unwrap(values)
+        raw = self.kernel.unwrap(values)
+        half, is_complex = None, False
+        if type(raw) is tuple:
+            raw, half, is_complex = raw
         outs = self.proceed_to_kernel(raw, half, -1) if state.interceptors else self.kernel.run(raw, half)
         mask = self.recorder.mask(values) if state.grad_enabled and self.differentiable else 0
         if self.has_one_result:
@@ -327,41 +335,7 @@ class Operation:
 
     def into(self, out, values):
         """The operation with `out=`: the result is written into a given Tensor."""
-        if out is None:
-            return self.apply(values)
-        targets = out if isinstance(out, (tuple, list)) and not self.has_one_result else (out,)
-        for target in targets:
-            if not isinstance(target, TensorBase):
-                raise TypeError(f"{self.name}(): argument 'out' must be Tensor, not {type(target).__name__}")
-        members = values[self.arguments.sequence] if self.arguments.sequence >= 0 else ()
-        involved = [v for v in (*values, *members) if isinstance(v, TensorBase)]
-        state: ThreadState = current()
-        checked = [*targets, *involved] if self.differentiable else targets
-        if state.grad_enabled and any([needs_grad(t) for t in checked]):
-            raise RuntimeError(errors.out_requires_grad(self.name))
-        if state.dual_stack and any([registry.has_tangent(t) for t in [*targets, *involved]]):
-            raise NotImplementedError(
-                f"Trying to use forward AD with {self.name}_out that does not support it because it is an out= function"
-            )
-        results = self.apply(values)
-        if self.has_one_result:
-            results = (results,)
-        target: TensorBase
-        for target, result in zip(targets, results):
-            out_dtypes.check_out_dtype(self.name, result._array.dtype, target._array.dtype)
-            errors.check_batch(self.name, target._array, result._array)
-            check_writable(target)
-            check_memory(target._array, [t._array for t in involved] if self.is_elementwise else (), False)
-        for target, result in zip(targets, results):
-            if target._array.shape != result._array.shape:
-                if target._array.size:
-                    shapes = {"given": list(target._array.shape), "wanted": list(result._array.shape)}
-                    warn_once(errors.RESIZED_OUTPUT.format(**shapes), key="resized output")
-                target._array = astype(result._array, target._array.dtype)
-            else:
-                assign(target._array, result._array)
-            bump_version(target)
-        return type(results)(*targets) if targets is out and hasattr(results, "_fields") else out
+        return out_dtypes.into(self, out, values)
 
     def inplace(self, args, kwargs):
         """The operation in place: its result is written into its first argument, whose history goes on from here."""
@@ -403,7 +377,10 @@ class Operation:
         check_writable(tensor)
         if state.grad_enabled and (tensor._view is not None or needs_grad(tensor)):
             errors.check_in_place(tensor, mask)
-        raw, half, is_complex = self.kernel.unwrap(values)
+        raw = self.kernel.unwrap(values)
+        half, is_complex = None, False
+        if type(raw) is tuple:
+            raw, half, is_complex = raw
         array = tensor._array
         # overlapping elements may all receive one value, but its gradient would count them several times
         check_memory(array, raw[1:] if self.is_elementwise else (), self.rule.repeats and not mask & 2)
@@ -457,6 +434,44 @@ class Operation:
         succeed(tensor, node, whole, 0)
         if state.unusual:
             node.finish(tuple(values))
+
+
+@cython.final
+@cython.cclass
+class PublicFunction:
+    """A public function that is no operation, in place of the function that it calls. Python binds it as a method.
+
+    asks: classes of the arguments may override the call, and errors name the argument to blame (`call_public`). A
+    function that is one operation leaves both to it.
+    quick: what is called instead if no keywords but those in `names` are given.
+    of_tensor: and if the first argument is a Tensor. follows: and if new tensors go to the device that they say.
+    """
+
+    def __init__(self, function, name, asks):
+        # first, since the plain form has its fields among the attributes, which are copied
+        update_wrapper(self, function)
+        self.function, self.name, self.asks = function, name, asks
+        self.quick = self.names = None
+        self.of_tensor = self.follows = False
+        if isinstance(function, PublicFunction):
+            self.function, self.quick, self.names = function.function, function.quick, function.names
+            self.of_tensor, self.follows = function.of_tensor, function.follows
+        if cython.compiled:
+            let_function_be_called(self)
+
+    def __get__(self, instance, owner):
+        return self if instance is None else MethodType(self, instance)
+
+    def __call__(self, /, *args, **kwargs):
+        # the compiled form is called as `let_function_be_called` says
+        return call_public(self, args, kwargs)
+
+    def __repr__(self):
+        return f"<function {self.__qualname__}>"
+
+    def __reduce__(self):
+        # like a function, it is pickled by its public name and is its own copy
+        return self.__qualname__
 
 
 def assign(array, result):

@@ -1,4 +1,4 @@
-"""The dtypes of tensors in out=: any that the result can be cast to, and for some functions the result's own.
+"""Results in out=: tensors of any dtype that the result can be cast to, and for some functions of the result's own.
 
 Torch decides which. It casts results that it computes element by element, and does not cast results of libraries of
 linear algebra or results that it places by an index.
@@ -9,7 +9,14 @@ from __future__ import annotations
 from typing import Any
 
 from adjoint.arrays.dtypes import from_numpy_dtype
+from adjoint.arrays.namespace import astype
+from adjoint.core import errors
 from adjoint.core.errors import check_cast
+from adjoint.core.graph import TensorBase, bump_version, needs_grad, registry
+from adjoint.core.in_place import check_writable
+from adjoint.core.modes.state import current
+from adjoint.core.operations.operation import check_memory
+from adjoint.runtime.once import warn_once
 
 #: Messages for a wrong dtype, each with its functions (linalg.inv is written linalg_inv). In braces are the dtypes of
 #: the result and of the tensor, named as in C++ (want, have) or in torch's enumeration (Want, Have).
@@ -79,3 +86,42 @@ def check_out_dtype(function: str, source: Any, target: Any) -> None:
         }
         raise RuntimeError(message.format(function=function, **names))
     check_cast(source, target)
+
+
+def into(operation: Any, out: Any, values: list[Any]) -> Any:
+    """An operation with `out=`: its result is written into a given Tensor."""
+    if out is None:
+        return operation.apply(values)
+    targets = out if isinstance(out, (tuple, list)) and operation.rule.outputs is not None else (out,)
+    for target in targets:
+        if not isinstance(target, TensorBase):
+            raise TypeError(f"{operation.name}(): argument 'out' must be Tensor, not {type(target).__name__}")
+    members = values[operation.arguments.sequence] if operation.arguments.sequence >= 0 else ()
+    involved = [v for v in (*values, *members) if isinstance(v, TensorBase)]
+    state = current()
+    checked = [*targets, *involved] if operation.differentiable else targets
+    if state.grad_enabled and any([needs_grad(t) for t in checked]):
+        raise RuntimeError(errors.out_requires_grad(operation.name))
+    if state.dual_stack and any([registry.has_tangent(t) for t in [*targets, *involved]]):
+        name = f"{operation.name}_out"
+        raise NotImplementedError(
+            f"Trying to use forward AD with {name} that does not support it because it is an out= function"
+        )
+    results = operation.apply(values)
+    if operation.rule.outputs is None:
+        results = (results,)
+    for target, result in zip(targets, results, strict=False):
+        check_out_dtype(operation.name, result._array.dtype, target._array.dtype)
+        errors.check_batch(operation.name, target._array, result._array)
+        check_writable(target)
+        check_memory(target._array, [t._array for t in involved] if operation.is_elementwise else (), False)
+    for target, result in zip(targets, results, strict=False):
+        if target._array.shape != result._array.shape:
+            if target._array.size:
+                shapes = {"given": list(target._array.shape), "wanted": list(result._array.shape)}
+                warn_once(errors.RESIZED_OUTPUT.format(**shapes), key="resized output")
+            target._array = astype(result._array, target._array.dtype)
+        else:
+            target._array[...] = result._array
+        bump_version(target)
+    return type(results)(*targets) if targets is out and hasattr(results, "_fields") else out

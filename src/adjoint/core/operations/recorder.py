@@ -70,8 +70,10 @@ class Recorder:
         mask: cython.int = 0
         inference: cython.bint = False
         k: cython.int
+        position: cython.Py_ssize_t
         for k in range(len(self.arguments.inputs)):
-            value = values[self.arguments.inputs[k]]
+            position = self.arguments.inputs[k]
+            value = values[position]
             if isinstance(value, TensorBase) and needs_grad(value):
                 mask |= 1 << k
                 inference |= cython.cast(TensorBase, value)._counter is NO_VERSION

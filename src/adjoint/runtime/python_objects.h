@@ -1,4 +1,4 @@
-/* What the core needs of Python's objects and types beyond what Cython offers. */
+/* What compiled modules need of Python's objects and types beyond what Cython offers. */
 #ifndef ADJOINT_PYTHON_OBJECTS_H
 #define ADJOINT_PYTHON_OBJECTS_H
 
@@ -57,6 +57,29 @@ static inline void adj_call_through(PyObject *object, void **pointer, void *func
 static int adj_set_in_type(PyObject *type, const char *name, PyObject *value) {
     int failed = PyDict_SetItemString(((PyTypeObject *)type)->tp_dict, name, value);
     PyType_Modified((PyTypeObject *)type);
+    return failed;
+}
+
+/* An item of a tuple, or a slice of it as an instance of its own class. */
+static PyObject *adj_item_or_slice(PyObject *tuple, PyObject *key) {
+    PyObject *part = PyTuple_Type.tp_as_mapping->mp_subscript(tuple, key);
+    if (part == NULL || !PyTuple_CheckExact(part)) return part;
+    PyTypeObject *type = Py_TYPE(tuple);
+    PyObject *result = type->tp_alloc(type, PyTuple_GET_SIZE(part));
+    for (Py_ssize_t i = 0; result != NULL && i < PyTuple_GET_SIZE(part); i++)
+        PyTuple_SET_ITEM(result, i, Py_NewRef(PyTuple_GET_ITEM(part, i)));
+    Py_DECREF(part);
+    return result;
+}
+
+/* Has a subclass of tuple, whose items are no tuples, take items and slices by the function above. */
+static int adj_slice_by_c(PyObject *type) {
+    static PyMethodDef method = {"__getitem__", adj_item_or_slice, METH_O | METH_COEXIST, NULL};
+    PyObject *descriptor = PyDescr_NewMethod((PyTypeObject *)type, &method);
+    if (descriptor == NULL) return -1;
+    int failed = adj_set_in_type(type, method.ml_name, descriptor);
+    Py_DECREF(descriptor);
+    ((PyTypeObject *)type)->tp_as_mapping->mp_subscript = adj_item_or_slice;
     return failed;
 }
 
