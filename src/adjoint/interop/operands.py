@@ -174,7 +174,7 @@ def promote(*values: Any) -> list[Tensor]:
     """All as Tensors of one dtype, by NumPy's rules.
 
     >>> import adjoint
-    >>> [x.dtype for x in promoted(adjoint.ones(2), 1.5)], [x.dtype for x in promoted(adjoint.ones(2), [1.5])]
+    >>> [x.dtype for x in promote(adjoint.ones(2), 1.5)], [x.dtype for x in promote(adjoint.ones(2), [1.5])]
     ([adjoint.float32, adjoint.float32], [adjoint.float64, adjoint.float64])
     """
     if all(map(is_tensor, values)) and len({kind_of(value) for value in values}) == 1:
