@@ -228,7 +228,7 @@ REFUSED = [
         NotImplementedError,
         "an index of dask arrays is one lazy vector, or several arrays that are computed",
     ),
-    (lambda x: adjoint.argwhere(x), NotImplementedError, "the places of elements that are not zero are as many as"),
+    (lambda x: adjoint.argwhere(x), NotImplementedError, "the number of nonzero elements depends on the values"),
 ]
 
 

@@ -190,12 +190,12 @@ def test_batches_of_signals_and_of_coefficients() -> None:
     [
         (lambda x: signal.upfirdn(x, x, mode="wrap"), "mode='wrap' with cval=0 is not supported"),
         (lambda x: signal.upfirdn(x, x, 0), "Both up and down"),
-        (lambda x: signal.resample_poly(x, 2, 1, padtype="median"), "only padtype="),
+        (lambda x: signal.resample_poly(x, 2, 1, padtype="median"), "use one of constant, line, mean"),
         (lambda x: signal.medfilt(x, 4), "should be odd"),
         (lambda x: ndimage.rank_filter(x, 7, 3), "rank not within"),
         (lambda x: ndimage.percentile_filter(x, 101, 3), "invalid percentile"),
         (lambda x: ndimage.median_filter(x), "no footprint or filter size"),
-        (lambda x: ndimage.median_filter(x, footprint=np.ones((2, 2))), "as many axes"),
+        (lambda x: ndimage.median_filter(x, footprint=np.ones((2, 2))), "one for each filtered axis"),
         (lambda x: signal.wiener(x, 3), r"scipy.signal.wiener\(\) was given a Tensor"),
     ],
 )
@@ -216,7 +216,7 @@ def test_arrays_in_arrays_out() -> None:
 T, V = adjoint.tensor(IMAGE, requires_grad=True), adjoint.tensor(SERIES, requires_grad=True)
 REFUSED: list[tuple[Call, type[Exception], str]] = [
     (lambda: ndimage.correlate1d(T, WEIGHTS_1, mode="other"), RuntimeError, "not supported"),
-    (lambda: ndimage.correlate1d(T, WEIGHTS_1, output=np.zeros((9, 8))), TypeError, "there is no output="),
+    (lambda: ndimage.correlate1d(T, WEIGHTS_1, output=np.zeros((9, 8))), TypeError, "output= must be a dtype or None"),
     (lambda: ndimage.correlate1d(T, WEIGHTS_1, origin=3), ValueError, "invalid origin"),
     (lambda: ndimage.correlate(T, WEIGHTS_1), RuntimeError, "incorrect shape"),
     (lambda: ndimage.gaussian_filter(T, (1.0, 2.0, 3.0)), RuntimeError, "length equal to input rank"),
@@ -226,7 +226,7 @@ REFUSED: list[tuple[Call, type[Exception], str]] = [
     (lambda: signal.resample(V, 7, domain="freq"), TypeError, "domain='freq' are not supported for Tensors"),
     (lambda: signal.lfilter(B, [0.0, 1.0], V), ValueError, "must not be 0"),
     (lambda: signal.sosfilt(WEIGHTS, V), ValueError, "must be shape"),
-    (lambda: signal.filtfilt(B, A, V, method="gust"), TypeError, "only method='pad'"),
+    (lambda: signal.filtfilt(B, A, V, method="gust"), TypeError, "use method='pad'"),
     (lambda: signal.filtfilt(B, A, V, padtype="other"), ValueError, "padtype must be"),
     (lambda: signal.filtfilt(B, A, V[:5]), ValueError, "greater than padlen"),
     (lambda: signal.savgol_filter(V, 5, 2, mode="other"), ValueError, "mode must be"),

@@ -188,7 +188,7 @@ REFUSED: list[tuple[Call, type[Exception], str]] = [
         "bounds=? (is|are) not supported for Tensors",
     ),
     (lambda a: integrate.quad(lambda x, a: a[0] * x, 0, 1, args=(a,), weight="cos", wvar=2.0), TypeError, "weight="),
-    (lambda a: integrate.solve_ivp(lambda t, y, a: -a * y, (0, 1), A, "BDF", args=(a,)), TypeError, "the methods"),
+    (lambda a: integrate.solve_ivp(lambda t, y, a: -a * y, (0, 1), A, "BDF", args=(a,)), TypeError, "use RK45 or RK23"),
     (lambda a: optimize.brentq(lambda x: x**3 - float(a[0].detach()), 0, 9, args=(a,)), TypeError, "argument"),
     (lambda a: optimize.brentq(lambda x: x**3 - a[0], 0, 9), TypeError, "none of its arguments"),
     (lambda a: optimize.minimize(lambda x: ((x - a) ** 2).sum(), A), TypeError, "none of its arguments"),

@@ -226,7 +226,7 @@ GRAD = vector(1.0, 2.0).requires_grad_()
         (lambda: root(lambda x: x**2 + 1, 0.7 * ONES), ConvergenceError, "Newton"),
         (lambda: root(lambda x: x.exp(), ONES, max_iter=5), ConvergenceError, "no convergence in 5 iterations"),
         (lambda: root(lambda x: x**2 + 1, ONES, method="hybr"), ConvergenceError, "hybr found no root"),
-        (lambda: root(cubic, ONES, A, method=lambda f, x: x), ConvergenceError, "is no solution"),
+        (lambda: root(cubic, ONES, A, method=lambda f, x: x), ConvergenceError, "are not a solution"),
         (lambda: fixed_point(lambda x: 2 * x, ONES, max_iter=9), ConvergenceError, "contraction"),
         (lambda: linear_solve(lambda x: MATRIX @ x, A3, max_iter=1, method="bicgstab"), ConvergenceError, "stopped"),
         (lambda: linear_solve(lambda x: x, ONES, method="lu"), ValueError, "unknown method 'lu'"),

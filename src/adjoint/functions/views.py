@@ -73,7 +73,8 @@ def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storag
 def check_bounds(input: Tensor, shape: tuple[int, ...], steps: tuple[int, ...], offset: int) -> None:
     """Raise RuntimeError if a strided view would leave the tensor's memory."""
     array, reach = input._array, 1 + sum([(n - 1) * k for n, k in zip(shape, steps, strict=True)])
-    if 0 in shape or (not offset and reach <= array.size and array.flags.c_contiguous):
+    is_simple = type(array) is numpy.ndarray and array.flags.c_contiguous and not offset
+    if 0 in shape or (is_simple and reach <= array.size):
         return
     owner = storage_of(input)
     first, stop = bounds(owner)
