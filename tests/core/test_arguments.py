@@ -9,6 +9,7 @@ import pytest
 
 import adjoint
 from adjoint import Tensor
+from adjoint.arrays.libraries.sparse_arrays import SparseArray
 from adjoint.core.operations.arguments import INTERNAL, blame_arguments, explanation
 from adjoint.functions import binding
 from adjoint.functions.composite import COMPOSITES
@@ -206,6 +207,10 @@ FUNCTIONS = {
 }
 
 
+#: The classes of arrays of tensors in main memory, dense and sparse.
+PLAIN = (numpy.ndarray, SparseArray)
+
+
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("kind", ARRAYS)
 def test_tensors_hold_plain_arrays_only(kind):
@@ -224,7 +229,7 @@ def test_tensors_hold_plain_arrays_only(kind):
                     name
                     for part in parts
                     if isinstance(part, adjoint.Tensor)
-                    and (type(part._array) is not numpy.ndarray or part._array.dtype.char in "gGOSUMm")
+                    and (type(part._array) not in PLAIN or part._array.dtype.char in "gGOSUMm")
                 ]
     assert sorted(set(results)) == []
 
