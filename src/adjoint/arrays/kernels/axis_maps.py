@@ -175,7 +175,8 @@ class AxisMap:
     @computed_once
     def transposed(self) -> AxisMap:
         """The transpose."""
-        result, t = numpy.nonzero(self.weight)
+        indices: tuple[Any, ...] = numpy.nonzero(self.weight)
+        result, t = indices
         element, weight = self.index[result, t], self.weight[result, t]
         order = numpy.argsort(element, kind="stable")
         element, result, weight = element[order], result[order], weight[order]

@@ -93,12 +93,14 @@ def _constant(array: Any) -> Tensor:
 
 def argmax(x: Tensor, /, *, axis: int | None = None, keepdims: bool = False) -> Tensor:
     """The index of the maximum along an axis."""
-    return _constant(numpy.argmax(values_of(x), axis, keepdims=keepdims))
+    array: Any = values_of(x)
+    return _constant(array.argmax(axis, keepdims=keepdims))
 
 
 def argmin(x: Tensor, /, *, axis: int | None = None, keepdims: bool = False) -> Tensor:
     """The index of the minimum along an axis."""
-    return _constant(numpy.argmin(values_of(x), axis, keepdims=keepdims))
+    array: Any = values_of(x)
+    return _constant(array.argmin(axis, keepdims=keepdims))
 
 
 def count_nonzero(x: Tensor, /, *, axis: Axis = None, keepdims: bool = False) -> Tensor:
