@@ -584,7 +584,10 @@ class Program:
                     # the view that is written to is recorded
                     target.settle()
                 destination, of_source = target if advanced else part, source is not None and source.requires
-                stale = refusal_of(source.check_stale) if advanced and source is not None and of_source else ()
+                stale: tuple[str, ...] = ()
+                if advanced and source is not None and of_source:
+                    # a view without leading axes of size 1 is recorded before the target is checked
+                    stale = refusal_of(source.settle if source.index.shape[:1] == (1,) else source.check_stale)
                 if stale:
                     # which of several errors is raised depends on whether the source broadcasts
                     overlap = refusal_of(lambda: self.check_memory(target, []))
