@@ -1,6 +1,14 @@
 cimport cython
 from adjoint.core.graph cimport TensorBase
-from adjoint.core.operations.operation cimport Operation, PyObject, PyVectorcall_NARGS, adj_call_through, call_operation
+from adjoint.core.operations.operation cimport (
+    Operation,
+    PyObject,
+    PyVectorcall_NARGS,
+    adj_call_through,
+    call_operation,
+    keyword_arguments,
+    positional_arguments,
+)
 
 cdef extern from "python_objects.h":
     void adj_inherit_operators(object subclass, object native)
@@ -24,18 +32,9 @@ cdef class Method:
 cdef inline object vectorcall_method(object method, PyObject** args, size_t nargsf, PyObject* names):
     cdef Method typed_method = <Method>method
     cdef Py_ssize_t n = PyVectorcall_NARGS(nargsf)
-    cdef Py_ssize_t k
     if not typed_method.in_place:
         return call_operation(typed_method.operation, args, n, names)
-    cdef list values = []
-    cdef dict keywords = {}
-    for k in range(n):
-        values.append(<object>args[k])
-    if names != NULL:
-        for name in <tuple>names:
-            keywords[name] = <object>args[n]
-            n += 1
-    return typed_method.operation.inplace(values, keywords)
+    return typed_method.operation.inplace(positional_arguments(args, n), keyword_arguments(args, n, names))
 
 
 cdef inline object let_method_be_called(Method method):

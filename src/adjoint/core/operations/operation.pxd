@@ -83,6 +83,26 @@ cdef class Operation:
 cpdef object plain_operand(object value, bint takes_numbers)
 
 
+cdef inline list positional_arguments(PyObject** args, Py_ssize_t n):
+    """The first n arguments of a C array."""
+    cdef list values = []
+    cdef Py_ssize_t k
+    for k in range(n):
+        values.append(<object>args[k])
+    return values
+
+
+cdef inline dict keyword_arguments(PyObject** args, Py_ssize_t n, PyObject* names):
+    """The arguments behind the first n by their names; None without names."""
+    if names == NULL:
+        return None
+    cdef dict keywords = {}
+    for name in <tuple>names:
+        keywords[name] = <object>args[n]
+        n += 1
+    return keywords
+
+
 cdef inline object call_operation(Operation operation, PyObject** args, Py_ssize_t n, PyObject* names):
     """Call an operation with n arguments from a C array, and behind them those for the keywords in a tuple of names."""
     if names == NULL and operation.fast and n == operation.n_inputs:
@@ -90,17 +110,7 @@ cdef inline object call_operation(Operation operation, PyObject** args, Py_ssize
             return operation.unary(<object>args[0])
         if n == 2:
             return operation.binary(<object>args[0], <object>args[1])
-    cdef list values = []
-    cdef dict keywords = None
-    cdef Py_ssize_t k
-    for k in range(n):
-        values.append(<object>args[k])
-    if names != NULL:
-        keywords = {}
-        for name in <tuple>names:
-            keywords[name] = <object>args[n]
-            n += 1
-    return operation.call(values, keywords)
+    return operation.call(positional_arguments(args, n), keyword_arguments(args, n, names))
 
 
 cdef inline object vectorcall_operation(object operation, PyObject** args, size_t nargsf, PyObject* names):
@@ -132,27 +142,12 @@ cdef inline bint takes_names(PublicFunction function, tuple names):
     return True
 
 
-cdef inline tuple as_python(PyObject** args, Py_ssize_t n, PyObject* names):
-    """The tuple and the dictionary of the arguments in a C array."""
-    cdef list values = []
-    cdef dict keywords = {}
-    cdef Py_ssize_t k
-    for k in range(n):
-        values.append(<object>args[k])
-    if names != NULL:
-        for name in <tuple>names:
-            keywords[name] = <object>args[n]
-            n += 1
-    return tuple(values), keywords
-
-
 cdef inline object vectorcall_function(object instance, PyObject** args, size_t nargsf, PyObject* names):
     """As `call_public`; objects of Python that hold all arguments are made only where they are needed."""
     cdef PublicFunction function = <PublicFunction>instance
     cdef Py_ssize_t n = PyVectorcall_NARGS(nargsf)
     if function.asks and _overriding:
-        values, keywords = as_python(args, n, names)
-        return call_public(function, values, keywords)
+        return call_public(function, tuple(positional_arguments(args, n)), keyword_arguments(args, n, names) or {})
     target = function.function
     if function.quick is not None and (names == NULL or takes_names(function, <tuple>names)):
         if function.of_tensor:
@@ -166,7 +161,7 @@ cdef inline object vectorcall_function(object instance, PyObject** args, size_t 
         if not function.asks:
             raise
         error = refusal
-    values, keywords = as_python(args, n, names)
+    values, keywords = tuple(positional_arguments(args, n)), keyword_arguments(args, n, names) or {}
     return _refusal_of(function, error, values, keywords)
 
 
