@@ -109,17 +109,30 @@ def extensions() -> list[Extension]:
     return [*modules, Extension(SHARED, [f"src/{SHARED.replace('.', '/')}.c"])]
 
 
-def mend_list_comprehensions():
-    """Let a list comprehension whose list cannot grow give up the new member once.
+#: Corrections of Cython 3.3.1, for memory that cannot be had (`make soak`): the name and the file of a piece of C code,
+#: and what stands there and should. A list comprehension gives a member up twice if its list cannot grow. A function
+#: that fails without an exception, as NumPy's reductions do, ends Python 3.14 where the traceback is written.
+CORRECTIONS = {
+    ("ListCompAppendAndDecref", "Optimize.c"): (
+        "Py_DECREF(x);\n    return result;",
+        "if (likely(result == 0)) Py_DECREF(x);\n    return result;",
+    ),
+    ("AddTraceback", "Exceptions.c"): (
+        "    if (c_line) {\n        c_line = __Pyx_CLineForTraceback(",
+        "    if (unlikely(!PyErr_Occurred()))\n"
+        '        PyErr_SetString(PyExc_SystemError, "error return without exception set");\n'
+        "    if (c_line) {\n        c_line = __Pyx_CLineForTraceback(",
+    ),
+}
 
-    Cython 3.3.1 gives it up twice, so that the memory of an object in use is freed (`make soak`).
-    """
+
+def correct_cython():
+    """Apply the corrections to the code that Cython writes into modules."""
     from Cython.Compiler.Code import UtilityCode
 
-    code = UtilityCode.load_cached("ListCompAppendAndDecref", "Optimize.c")
-    code.impl = code.impl.replace(
-        "Py_DECREF(x);\n    return result;", "if (likely(result == 0)) Py_DECREF(x);\n    return result;"
-    )
+    for (name, file), (wrong, right) in CORRECTIONS.items():
+        code = UtilityCode.load_cached(name, file)
+        code.impl = code.impl.replace(wrong, right)
 
 
 class OptionalBuildExt(build_ext):
@@ -220,7 +233,7 @@ class OptionalBuildExt(build_ext):
 
     def translate(self):
         """Have Cython write the C sources."""
-        mend_list_comprehensions()
+        correct_cython()
         import numpy
         from Cython.Build import cythonize
         from Cython.Compiler.Errors import CompileError

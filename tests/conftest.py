@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis.strategies import none
 
 from support.quick_round import cases_of, choose
 
@@ -37,7 +39,16 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     for module in {getattr(item, "module", None) for item in session.items} - {None}:
         generators = [value for value in vars(module).values() if isinstance(value, np.random.Generator)]
         _generators[module] = [(generator, generator.bit_generator.state) for generator in generators]
+    start_hypothesis()
     leave_to_itself()
+
+
+@given(none())
+def start_hypothesis(_: None) -> None:
+    """Let hypothesis make its random generator, before it lies among the objects that no collection looks at.
+
+    Otherwise it warns that nobody holds the generator.
+    """
 
 
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:

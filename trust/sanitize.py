@@ -31,6 +31,8 @@ SHORT = (
 )
 #: A frame of a stack: its number, and what it names.
 FRAME = re.compile(r"^ +#\d+ 0x[0-9a-f]+ (.*)$", re.MULTILINE)
+#: A frame of the sanitizer's own, whose function allocates.
+ALLOCATOR = re.compile("__interceptor|libsanitizer|compiler-rt|libclang_rt")
 #: Indirect leaks belong to direct ones. Arrays of threads that end at a fork belong to the interpreter.
 LEAK = re.compile(r"^Direct leak of .*?(?=^\n|^$|\Z)", re.MULTILINE | re.DOTALL)
 #: The message of Cython if a check fails in a function that cannot raise.
@@ -80,7 +82,7 @@ def reports(text: str) -> Iterator[str]:
     for fault in re.findall(r"^SUMMARY: AddressSanitizer: ((?!\d+ byte).*)$", text, re.MULTILINE):
         yield fault.replace(f"{ROOT}/", "")
     for leak in LEAK.findall(text):
-        frames = [frame for frame in FRAME.findall(leak) if "__interceptor" not in frame]
+        frames = [frame for frame in FRAME.findall(leak) if not ALLOCATOR.search(frame)]
         if frames and "adjoint/" in frames[0]:
             yield f"leak: {frames[0]}"
     yield from (f"ignored in {function}" for function in IGNORED.findall(text))

@@ -1,6 +1,8 @@
 """Data sets, samplers and loaders, in this process and in workers."""
 
+import os
 import re
+import time
 
 import numpy as np
 import pytest
@@ -50,33 +52,33 @@ def test_more_batches_than_workers_have_ahead():
     assert [x for (batch,) in loader for x in batch.tolist()] == list(range(50))
 
 
+# functions of the module, since Python 3.14 starts workers anew, which takes pickles
+def fail(worker):
+    raise ValueError(f"worker {worker}")
+
+
+def leave(worker):
+    os._exit(3)
+
+
+def wait(worker):
+    time.sleep(1.0)
+
+
 def test_errors_of_workers_are_raised_here():
     with pytest.raises(KeyError, match="Caught KeyError in DataLoader worker process 1"):
         list(data.DataLoader(Squares(fails=5), 3, num_workers=2))
-
-    def fail(worker):
-        raise ValueError(f"worker {worker}")
 
     with pytest.raises(ValueError, match="worker 0"):
         list(data.DataLoader(Squares(), 3, num_workers=1, worker_init_fn=fail))
 
 
 def test_a_worker_that_dies_is_noted():
-    def leave(worker):
-        import os
-
-        os._exit(3)
-
     with pytest.raises(RuntimeError, match=r"DataLoader worker \(pid\(s\) \d+\) exited unexpectedly"):
         list(data.DataLoader(Squares(), 3, num_workers=1, worker_init_fn=leave))
 
 
 def test_a_worker_that_takes_too_long_is_noted():
-    def wait(worker):
-        import time
-
-        time.sleep(1.0)
-
     with pytest.raises(RuntimeError, match=r"DataLoader timed out after 0\.2 seconds"):
         list(data.DataLoader(Squares(), 3, num_workers=1, worker_init_fn=wait, timeout=0.2))
 

@@ -228,8 +228,7 @@ class _Archive:
         if mapped:
             file: Any = archive.fp
             self.map = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY))
-        #: The bytes of the file that no entry has taken.
-        self.rest = _length(archive.fp)
+        check_places(archive)
         self.folder = next(
             name.rpartition("/")[0] for name in archive.namelist() if name.rpartition("/")[2] == "data.pkl"
         )
@@ -238,13 +237,11 @@ class _Archive:
         self.swapped = (self.read("byteorder") if says_order else b"little") != sys.byteorder.encode()
 
     def entry(self, name: str) -> zipfile.ZipInfo:
-        """An entry, which is not compressed; all entries together have no more bytes than the file."""
+        """An entry, which is not compressed."""
         entry = self.archive.getinfo(f"{self.folder}/{name}")
         is_plain = entry.compress_type == zipfile.ZIP_STORED and entry.compress_size == entry.file_size
         check(is_plain, "entries are not compressed")
         check(not stat.S_ISLNK(entry.external_attr >> 16), "entries are no links")
-        self.rest -= entry.file_size
-        check(self.rest >= 0, "entries do not overlap")
         return entry
 
     def read(self, name: str) -> bytes:
@@ -280,12 +277,12 @@ class _Archive:
         return contents
 
 
-def _length(file: Any) -> int:
-    """The size of a file in bytes."""
-    position = file.tell()
-    length: int = file.seek(0, io.SEEK_END)
-    file.seek(position)
-    return length
+def check_places(archive: zipfile.ZipFile) -> None:
+    """Refuse an archive with entries that share bytes: a small file could then have the contents of a large one."""
+    entries = sorted(archive.infolist(), key=lambda entry: entry.header_offset)
+    ends = [*(entry.header_offset for entry in entries[1:]), archive.start_dir]
+    for entry, end in zip(entries, ends, strict=True):
+        check(entry.header_offset + HEADER.size + entry.compress_size <= end, "entries do not overlap")
 
 
 def _tensor(
