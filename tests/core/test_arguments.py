@@ -104,6 +104,10 @@ def _with_a_choice(input: Tensor, how: str = "a", sizes: tuple = ()):
     pass
 
 
+def _with_a_number(input: Tensor, p: float = 1.0):
+    pass
+
+
 def _with_anything(input):
     pass
 
@@ -133,6 +137,14 @@ BLAMED = {
         TypeError("wrong"),
         TypeError("'sizes' (position 3) must be tuple"),
     ),
+    "a number": (
+        _with_a_number,
+        (x, adjoint.ones(2)),
+        {},
+        AttributeError("no"),
+        TypeError("'p' (position 2) must be float, not Tensor"),
+    ),
+    "an array as a number": (_with_a_number, (x, numpy.array(2.0)), {}, AttributeError("no"), None),
     "too many": (_with_anything, (x, x), {}, AttributeError("no such", obj=x), None),
     "no one": (_with_a_choice, (x, "a", (1,)), {}, KeyError("zz"), None),
 }

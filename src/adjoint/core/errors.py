@@ -56,6 +56,7 @@ REQUIRES_GRAD_OF_NON_LEAF = (
     "that doesn't require differentiation use var_no_grad = var.detach()."
 )
 REQUIRES_GRAD_OF_NON_LEAF_ON = "you can only change requires_grad flags of leaf variables."
+REQUIRES_GRAD_NO_BOOL = "requires_grad must be a bool"
 REQUIRES_GRAD_DTYPE_SETTER = "only Tensors of floating point and complex dtype can require gradients"
 REQUIRES_GRAD_DTYPE = "Only Tensors of floating point and complex dtype can require gradients"
 DETACH_OF_VIEW = "Can't detach views in-place. Use detach() instead."
@@ -77,6 +78,10 @@ MULTI_OUTPUT_VIEW = (
 RESHAPED_BASE = (
     "the base of this view was reshaped in place after the view, of another dtype, had been made, and then modified; "
     "make the view again"
+)
+OTHER_MEMORY = (
+    "no gradient flows through this view: its base was modified, and has other memory of another shape now; make the "
+    "view again"
 )
 CUSTOM_VIEW = (
     "This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic to "
@@ -237,7 +242,7 @@ def modification_error(array: Any, node: Any, output_nr: int, counter: Any, expe
 
 def freed(node: Any) -> RuntimeError:
     """The error for freed saved values. With recorded locations it names the values and the pass that freed them."""
-    notes = {} if node is None else getattr(node, "__dict__", {})
+    notes = getattr(node, "__dict__", {})
     text = FREED
     if "_ad_freed_at" in notes:
         line = f" ({description(notes['_ad_saved_at'])})" if "_ad_saved_at" in notes else ""
@@ -426,12 +431,6 @@ def other_layout(gradient: Any, array: Any) -> str:
         f"grad.sizes() = {list(gradient.shape)}, strides() = {strides[0]}\n"
         f"param.sizes() = {list(array.shape)}, strides() = {strides[1]}"
     )
-
-
-def check_flag(name: str, value: object) -> None:
-    """Raise RuntimeError for an object that is no bool."""
-    if not isinstance(value, bool):
-        raise RuntimeError(f"{name} must be a bool")
 
 
 #: Why a view may not be modified where the arrays of a library share no memory.

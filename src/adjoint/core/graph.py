@@ -261,7 +261,7 @@ class TensorBase:
     @requires_grad.setter
     def requires_grad(self, value):
         if value is not True and value is not False:
-            errors.check_flag("requires_grad", value)
+            raise RuntimeError(errors.REQUIRES_GRAD_NO_BOOL)
         if not is_leaf_tensor(self):
             raise RuntimeError(errors.REQUIRES_GRAD_OF_NON_LEAF if not value else errors.REQUIRES_GRAD_OF_NON_LEAF_ON)
         if value and not errors.is_differentiable(from_numpy_dtype(self._array.dtype)):
@@ -272,7 +272,7 @@ class TensorBase:
 
     @requires_grad.deleter
     def requires_grad(self):
-        errors.check_flag("requires_grad", None)
+        raise RuntimeError(errors.REQUIRES_GRAD_NO_BOOL)
 
     @property
     def is_leaf(self) -> bool:
@@ -462,8 +462,7 @@ class Node(Slot):
     def _ad_set_edges(self, nodes: tuple):
         """Set the edges to the nodes of the inputs. Most nodes have one or two, which need no tuple."""
         self._ad_n_edges = len(nodes)
-        if self._ad_n_edges > 0:
-            self._ad_first = nodes[0]
+        self._ad_first = nodes[0]
         if self._ad_n_edges > 1:
             self._ad_second = nodes[1]
         if self._ad_n_edges > 2:
@@ -1081,9 +1080,9 @@ def renew_history(tensor: TensorBase, view: View):
         # the base was removed from the graph: the view stays in it, but no gradient flows from it any more
         source = cut_off(view.layout)
     elif source is None:
-        if view_of_base(tensor) is None:
+        source = view.base if view_of_base(tensor) is not None else earlier_base(view)
+        if source is None:
             return
-        source = view.base
     state: ThreadState = current()
     enabled = state.grad_enabled
     replaying = state.replaying
@@ -1136,6 +1135,31 @@ def view_of_base(tensor: TensorBase) -> View:
     return view
 
 
+def earlier_base(view: View) -> TensorBase:
+    """The base of a view, with its history, in the memory that the view still has; the base has other memory now.
+
+    None for a leaf, whose history no write has changed.
+    """
+    base: TensorBase = view.base
+    if base._node is None:
+        return None
+    earlier: TensorBase = new_tensor(view.layout)
+    if output_shape(base._node, base._output_nr) == view.layout.shape:
+        earlier._node = base._node
+        earlier._output_nr = base._output_nr
+    else:
+        node: FunctionNode = cython.cast(FunctionNode, new_node(FunctionNode, FunctionNode))
+        node.function = refuse_other_memory
+        connect_inputs(node, [base])
+        connect_outputs(node, [earlier])
+    return earlier
+
+
+def refuse_other_memory(node, cotangent, create_graph):
+    """Raise RuntimeError instead of a gradient through a view whose base has other memory of another shape."""
+    raise RuntimeError(errors.OTHER_MEMORY)
+
+
 def meets_memory(base, array):
     """Whether an array lies in the memory of another; if one has no elements, whether both come from one array."""
     base, array = underlying(base), underlying(array)
@@ -1156,9 +1180,10 @@ def carry_retained(tensor: TensorBase, before, number):
     if tensor._retain is None or tensor._retain is not before:
         return
     keep = hook_table(before, number).pop(RETAIN, None)
-    node: Node = tensor._node
-    if keep is None or node is None:
+    if keep is None:
+        # it followed another Tensor of the same node
         return
+    node: Node = tensor._node
     hook_table(node, tensor._output_nr)[RETAIN] = keep
     tensor._retain = node
 

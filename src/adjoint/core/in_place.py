@@ -110,7 +110,8 @@ def successor(tensor: TensorBase, node: Node, input_index: cython.Py_ssize_t) ->
     if isinstance(node, OpNode):
         extras: Extras = node._ad_own_extras()
         extras.owner = weakref.ref(whole)
-    elif isinstance(node, ContextNode):
+    else:
+        # a custom function declared the view dirty
         cython.cast(ContextNode, node)._ad_owner = weakref.ref(whole)
     whole.inner = node
     whole.input_index = input_index

@@ -154,7 +154,7 @@ class Term:
         self.summed = summed
         self.position = arguments[0] if arguments else 0
         self.is_for_one = len(inputs) == 1
-        self.input = inputs[0] if inputs else 0
+        self.input = inputs[0]
 
     def is_for_any(self, edges):
         """True if the formula gives the cotangent of one of these edges."""
@@ -455,9 +455,7 @@ class OpNode(Node):
         return tuple([member._array.shape for member in values[position]])
 
     def entry(self, k):
-        """The saved form of slot k; None for an unsaved slot."""
-        if k >= cython.cast(Plan, self.plan).n_saved:
-            return None
+        """The saved form of slot k."""
         if k == 0:
             return self.saved0
         return self.saved1 if k == 1 else self.saved_others[k - 2]

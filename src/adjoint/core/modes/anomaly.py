@@ -182,10 +182,9 @@ class Watch(Interceptor):
 
     def origin(self, node: Node, received: Any, value: Any) -> str:
         """Whether NaN is 0 times infinity, and whose zeros they were."""
-        (cotangent,) = received if isinstance(received, list) and len(received) == 1 else (received,)
-        if cotangent is None or isinstance(cotangent, list) or raw(cotangent).shape != raw(value).shape:
+        if received is None or isinstance(received, list) or raw(received).shape != raw(value).shape:
             return ""
-        nan, zero = is_nan(raw(value)), is_zero(raw(cotangent))
+        nan, zero = is_nan(raw(value)), is_zero(raw(received))
         n = int((nan & zero).sum())
         if not n:
             return ""

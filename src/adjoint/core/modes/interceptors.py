@@ -65,8 +65,6 @@ class Interceptor:
 
 def with_interceptor(chain: tuple, position, interceptor) -> tuple:
     """A copy of a chain with this interceptor, or none, at a position."""
-    if not chain:
-        return () if interceptor is None else (interceptor,)
     before = [member for member in chain if member.position < position]
     behind = [member for member in chain if member.position > position]
     return (*before, *([] if interceptor is None else [interceptor]), *behind)

@@ -173,7 +173,7 @@ def _arguments(
     for position, (name, parameter) in enumerate(signature.parameters.items(), 1):
         if name not in bound:
             continue
-        annotation = "" if parameter.annotation is parameter.empty else _text(parameter.annotation)
+        annotation = "" if parameter.annotation is parameter.empty else parameter.annotation
         value = bound[name]
         if parameter.kind is parameter.VAR_POSITIONAL:
             yield from (Argument(name, position + i, annotation, each) for i, each in enumerate(value))
@@ -181,10 +181,6 @@ def _arguments(
             yield from (Argument(key, position + i, annotation, each) for i, (key, each) in enumerate(value.items()))
         else:
             yield Argument(name, position, annotation, value)
-
-
-def _text(annotation: Any) -> str:
-    return annotation if isinstance(annotation, str) else getattr(annotation, "__name__", str(annotation))
 
 
 def _argument_to_blame(arguments: list[Argument], error: Exception) -> Argument | None:

@@ -166,10 +166,6 @@ class Arguments:
         for position in self.number_positions:
             if not is_held(values[position], single):
                 return False
-        for position in self.other_positions:
-            value = values[position]
-            if value is not None and type(value) is not bool and type(value) is not str and not is_held(value, single):
-                return False
         return True
 
     def passes(self, values: list):
@@ -200,10 +196,6 @@ class Arguments:
                 return False
         for position in self.number_positions:
             if values[position] is not self.defaults[position]:
-                return False
-        for position in self.other_positions:
-            value = values[position]
-            if value is not None and type(value) is not bool and type(value) is not str:
                 return False
         return first is not None
 

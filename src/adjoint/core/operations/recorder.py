@@ -141,9 +141,6 @@ class Recorder:
             values = (x,) if y is None else (x, y)
             self.record(values + self.tail, plan, False, out, result)
             return
-        dtype = dtype_of(out)
-        if not is_inexact(dtype):
-            return
         node_type = self.node_type
         if node_type is None:
             node_type = self.node_type_for((x, y)) if y is None or self.native is None else self.ranked_type(x, y)
@@ -164,7 +161,7 @@ class Recorder:
         if first or second:
             node._ad_output_nrs = (first, second)
         node._ad_shape = recorded_shape(out, node)
-        node._ad_dtype = dtype
+        node._ad_dtype = dtype_of(out)
         if plan.saves_result:
             node.counter = counter_of(result)
             node.version = node.counter.value
