@@ -51,6 +51,27 @@ def test_modules():
     """)
 
 
+def test_functions_keep_their_names_after_imports_of_modules():
+    """torch has modules and functions of the same name, and both can be imported in any order."""
+    run("""
+        import importlib, torch
+        pairs = ["torch.autograd.gradcheck", "torch.nn.utils.weight_norm", "torch.nn.utils.spectral_norm"]
+        for full in pairs:
+            parent, _, name = full.rpartition(".")
+            before = getattr(importlib.import_module(parent), name)
+            module = importlib.import_module(full)
+            after = getattr(importlib.import_module(parent), name)
+            assert before is after is getattr(module, name) and callable(after), full
+        from torch.autograd.gradcheck import GradcheckError
+        from torch.nn.utils.weight_norm import WeightNorm
+        from torch.nn.utils.spectral_norm import SpectralNorm
+        model = torch.nn.utils.spectral_norm(torch.nn.Linear(2, 3))
+        assert [type(hook) for hook in model._forward_pre_hooks.values()] == [SpectralNorm]
+        import torch.nn.modules.linear, torch.optim.adam
+        assert torch.nn.modules.linear.Linear is torch.nn.Linear and torch.optim.adam.Adam is torch.optim.Adam
+    """)
+
+
 def test_versions_and_features():
     run("""
         import importlib.metadata

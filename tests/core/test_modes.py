@@ -322,6 +322,7 @@ def test_set_grad_enabled_may_be_entered_again() -> None:
     assert repr(block) == "adjoint.autograd.grad_mode.set_grad_enabled(mode=False)"
     other = adjoint.autograd.set_multithreading_enabled(True)
     assert repr(other) == "adjoint.autograd.grad_mode.set_multithreading_enabled(mode=True)"
+    assert (block.mode, block.clone().mode, other.mode) == (False, False, True)
     with adjoint.no_grad().clone(), block.clone():
         assert not adjoint.is_grad_enabled()
     for _ in range(2):

@@ -405,18 +405,25 @@ def test_saved_tensors_when_freed():
     for access in (lambda: node.saved_tensors, lambda: node._raw_saved_tensors, y.backward):
         with pytest.raises(RuntimeError, match="Trying to backward through the graph a second time"):
             access()
-    # a function that saves nothing can run again
+    # a function that saves nothing can run again, unless it asks for saved tensors
     y = make(lambda ctx, x: x * 2).apply(x).sum()
     y.backward()
     y.backward()
+    y = make(lambda ctx, x: x * 2, lambda ctx, g: g * (2 + len(ctx.saved_tensors))).apply(x).sum()
+    y.backward(retain_graph=True)
+    y.backward()
+    with pytest.raises(RuntimeError, match="Trying to backward through the graph a second time"):
+        y.backward()
 
 
-@pytest.mark.parametrize(("function", "culprit"), [(Square, "input"), (Exp, "output")])
-def test_saved_tensors_overwritten(function, culprit):
+@pytest.mark.parametrize(("function", "culprit", "name"), [(Square, "input", "Add"), (Exp, "output", "Exp")])
+def test_saved_tensors_overwritten(function, culprit, name):
+    """The message names the operation that modified an input, as for inputs of operations."""
     x = leaf(1.0) * 1
     y = function.apply(x)
     (x if culprit == "input" else y).add_(1)
-    with pytest.raises(RuntimeError, match=r"modified by an inplace operation.*at version 1; expected version 0"):
+    wording = f"modified by an inplace operation.*output 0 of {name}, is at version 1; expected version 0"
+    with pytest.raises(RuntimeError, match=wording):
         y.sum().backward()
 
 

@@ -289,14 +289,16 @@ def test_older_forms():
         utils.weight_norm(model, "other")
     assert sorted(model.state_dict()) == ["bias", "weight_g", "weight_v"]
     assert bool(adjoint.allclose(model(adjoint.eye(3)) - model.bias, weight.T, atol=1e-6))
-    with pytest.raises(RuntimeError, match="Cannot register two weight_norm hooks"):
-        utils.hooked._WeightNormHook("weight", 0).start(model)
+    with pytest.raises(RuntimeError, match="Cannot register two weight_norm hooks"), pytest.warns(FutureWarning):
+        utils.weight_norm(model)
     utils.remove_weight_norm(model)
     assert bool(adjoint.allclose(model.weight, weight)) and isinstance(model.weight, nn.Parameter)
     with pytest.raises(ValueError, match="weight_norm of 'weight' not found in Linear"):
         utils.remove_weight_norm(model)
     utils.spectral_norm(model, n_power_iterations=20)
     assert sorted(model.state_dict()) == ["bias", "weight_orig", "weight_u", "weight_v"]
+    with pytest.raises(RuntimeError, match="Cannot register two spectral_norm hooks on the same parameter weight"):
+        utils.spectral_norm(model)
     model(adjoint.ones(1, 3)).sum().backward()
     assert model.weight_orig.grad is not None
     assert adjoint.linalg.matrix_norm(model.weight, 2).item() == pytest.approx(1, abs=1e-3)

@@ -70,11 +70,18 @@ class TorchModule(ModuleType):
         )
 
     def __setattr__(self, name: str, value: Any) -> None:
+        if isinstance(value, TorchModule) and self._has_function(name):
+            # the import system puts each imported module into its parent, here in place of torch's function
+            return
         behind = self._source is not None and not name.startswith("__") and not isinstance(value, TorchModule)
         if behind:
             setattr(self._source, name, value)
         if not (behind and isinstance(value, _SWITCHES)):
             vars(self)[name] = value
+
+    def _has_function(self, name: str) -> bool:
+        """Whether the corresponding module has a function with this name, such as gradcheck in torch.autograd."""
+        return callable(getattr(self._source, name, None))
 
     def __delattr__(self, name: str) -> None:
         vars(self).pop(name, None)

@@ -873,9 +873,13 @@ def unpacked(saved: SavedTensor, owner) -> TensorBase:
 
 def check_saved(saved: SavedTensor, owner):
     """Raise if a saved value was modified in place since."""
-    if saved.counter is not None and saved.counter.value != saved.version:
-        node = saved.node if saved.from_input else owner
-        raise errors.modification_error(saved.array, node, saved.output_nr, saved.counter, saved.version, owner)
+    if saved.counter is None or saved.counter.value == saved.version:
+        return
+    node, output_nr = saved.node if saved.from_input else owner, saved.output_nr
+    if saved.original is not None:
+        # the operation that modified it
+        node, output_nr = saved.original._node, saved.original._output_nr
+    raise errors.modification_error(saved.array, node, output_nr, saved.counter, saved.version, owner)
 
 
 def drop(entry):

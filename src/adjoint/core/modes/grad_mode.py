@@ -162,7 +162,7 @@ class set_grad_enabled(_GradMode):
             type_of_mode = type(mode).__name__
             name = type(self).__name__
             raise TypeError(f"{name}(): argument 'enabled' (position 1) must be bool, not {type_of_mode}")
-        self._enabled = mode
+        self.mode = mode
         self._outer = set_mode(self._mode, self._value(mode))
         self._fresh = True
 
@@ -172,7 +172,7 @@ class set_grad_enabled(_GradMode):
         return enabled
 
     def _changes(self) -> Any:
-        value = self._value(self._enabled)
+        value = self._value(self.mode)
         if not self._fresh:
             return ((SET, self._mode, value),)
         # the object switches when it is created; the exit restores the setting before that
@@ -181,10 +181,10 @@ class set_grad_enabled(_GradMode):
 
     def clone(self) -> Self:
         """A new block with this argument; it switches at once."""
-        return type(self)(self._enabled)
+        return type(self)(self.mode)
 
     def __repr__(self) -> str:
-        return f"{printed.module}.autograd.grad_mode.{type(self).__name__}(mode={self._enabled})"
+        return f"{printed.module}.autograd.grad_mode.{type(self).__name__}(mode={self.mode})"
 
     def __call__(self, function: F) -> F:
         set_mode(self._mode, self._outer)

@@ -34,16 +34,22 @@ class _Hook:
         """The tensor whose name has this suffix."""
         return getattr(module, f"{self.name}_{end}")
 
+    @classmethod
+    def check_new(cls, module: Module, name: str) -> None:
+        """Raise RuntimeError if a hook of this class computes the weight already."""
+        for hook in module._forward_pre_hooks.values():
+            if type(hook) is cls and hook.name == name:
+                raise RuntimeError(f"Cannot register two {cls.kind} hooks on the same parameter {name}")
+
     def start(self, module: Module) -> None:
         """Replace the parameter by the computed weight, and register the hook."""
-        for hook in module._forward_pre_hooks.values():
-            if type(hook) is type(self) and hook.name == self.name:
-                raise RuntimeError(f"Cannot register two {self.kind} hooks on the same parameter {self.name}")
         setattr(module, self.name, self.compute(module).detach())
         module.register_forward_pre_hook(self)
 
 
-class _WeightNormHook(_Hook):
+class WeightNorm(_Hook):
+    """The hook of weight_norm()."""
+
     kind = "weight_norm"
 
     def __init__(self, name: str, dim: int | None) -> None:
@@ -55,7 +61,9 @@ class _WeightNormHook(_Hook):
         return v * (g / norm_except(v, self.dim))
 
 
-class _SpectralNormHook(_Hook):
+class SpectralNorm(_Hook):
+    """The hook of spectral_norm()."""
+
     kind = "spectral_norm"
 
     def __init__(self, name: str, norm: _SpectralNorm) -> None:
@@ -83,7 +91,8 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
         FutureWarning,
         stacklevel=2,
     )
-    hook, weight = _WeightNormHook(name, dim), getattr(module, name)
+    WeightNorm.check_new(module, name)
+    hook, weight = WeightNorm(name, dim), getattr(module, name)
     delattr(module, name)
     module.register_parameter(f"{name}_g", Parameter(norm_except(weight, hook.dim).detach()))
     module.register_parameter(f"{name}_v", Parameter(weight.detach()))
@@ -104,13 +113,14 @@ def spectral_norm(
     """
     if dim is None:
         dim = 1 if type(module).__name__.startswith("ConvTranspose") else 0
+    SpectralNorm.check_new(module, name)
     weight = getattr(module, name)
     norm = _SpectralNorm(weight, n_power_iterations, dim, eps)
     delattr(module, name)
     module.register_parameter(f"{name}_orig", weight)
     module.register_buffer(f"{name}_u", norm._u)
     module.register_buffer(f"{name}_v", norm._v)
-    _SpectralNormHook(name, norm).start(module)
+    SpectralNorm(name, norm).start(module)
     return module
 
 
@@ -134,7 +144,7 @@ def remove_weight_norm(module: Module, name: str = "weight") -> Module:
     >>> [name for name, _ in nn.utils.remove_weight_norm(nn.utils.weight_norm(nn.Linear(2, 3))).named_parameters()]
     ['bias', 'weight']
     """
-    return _remove(module, name, _WeightNormHook, ("g", "v"))
+    return _remove(module, name, WeightNorm, ("g", "v"))
 
 
 def remove_spectral_norm(module: Module, name: str = "weight") -> Module:
@@ -144,7 +154,7 @@ def remove_spectral_norm(module: Module, name: str = "weight") -> Module:
     >>> [name for name, _ in nn.utils.remove_spectral_norm(nn.utils.spectral_norm(nn.Linear(2, 3))).named_parameters()]
     ['bias', 'weight']
     """
-    return _remove(module, name, _SpectralNormHook, ("u", "v", "orig"))
+    return _remove(module, name, SpectralNorm, ("u", "v", "orig"))
 
 
 def skip_init(module_cls: type[Module], *args: Any, **kwargs: Any) -> Module:

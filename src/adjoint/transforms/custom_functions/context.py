@@ -232,11 +232,15 @@ class BackwardCFunction(ContextNode, FunctionCtx):
             self._ad_free()
 
     def _ad_free(self) -> None:
-        """Free the saved tensors; a function without saved tensors can be run again."""
+        """Free the saved tensors; a function that saved none, and does not ask for them, can be run again."""
+        self._ad_freed = True
         if self._ad_saved:
-            self._ad_freed = True
             drop(self._ad_saved)
             self._ad_saved = None
+
+    def _ad_is_freed(self) -> bool:
+        """True if the function's saved tensors were freed."""
+        return self._ad_freed and self._ad_saved is None
 
     # backward pass ----------------------------------------------------------------------------------------------------
 
