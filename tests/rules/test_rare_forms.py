@@ -64,6 +64,8 @@ FORMS: dict[str, tuple[Callable[..., Any], list[Any]]] = {
         lambda x, s: x.masked_scatter(adjoint.zeros(3, dtype=adjoint.bool), s),
         [draw(3), draw(0)],
     ),
+    "dct of one element": (adjoint.scipy.fft.dct, [draw(1)]),
+    "dst of one element": (lambda x: adjoint.scipy.fft.dst(x, type=3), [draw(1)]),
 }
 
 
@@ -136,9 +138,15 @@ BATCHES: dict[str, tuple[Callable[..., Any], list[Any]]] = {
     "meshgrid": (lambda x: adjoint.meshgrid(x, I([1.0, 2.0]).double(), indexing="ij")[0], [draw(2, 3)]),
     "multi_dot": (lambda x: adjoint.linalg.multi_dot([x, x, x]), [draw(2, 3, 3)]),
     "mode of a vector": (lambda x: x.mode()[0], [draw(2, 3)]),
+    "bincount of nothing": (lambda i: adjoint.bincount(i, minlength=3), [adjoint.zeros(2, 0, dtype=adjoint.int64)]),
+    "gather of points": (lambda x: x.gather(0, I([0, 0])), [draw(2)]),
+    "scatter_add of points": (lambda x: x.scatter_add(0, I([0]), adjoint.ones(1, dtype=x.dtype)), [draw(2)]),
+    "topk of no points": (lambda x: x.topk(0, 0)[0], [draw(2)]),
+    "masked_gather of nothing": (lambda x, m: operations["masked_gather"](x, m, (0,)), [draw(2, 3), B]),
 }
 
 
+@pytest.mark.filterwarnings("ignore:There is a performance drop")
 @pytest.mark.parametrize("name", BATCHES)
 def test_batches_of_rare_forms(name: str) -> None:
     function, arguments = BATCHES[name]
@@ -148,8 +156,15 @@ def test_batches_of_rare_forms(name: str) -> None:
     assert together.dtype == alone[0].dtype
 
 
-def test_the_product_of_a_long_row_with_a_zero() -> None:
-    n = 4099
+@pytest.mark.parametrize(
+    ("function", "shape"), [(lambda x: x.roll(1), (2, 3)), (lambda x: put_separately(x, 0.5), (3, 2, 3))]
+)
+def test_empty_batches_of_rare_forms(function: Any, shape: tuple[int, ...]) -> None:
+    assert adjoint.vmap(function)(adjoint.ones(0, *shape)).shape == (0, *shape)
+
+
+@pytest.mark.parametrize("n", [4096, 4099])
+def test_the_product_of_a_long_row_with_a_zero(n: int) -> None:
     x = adjoint.ones(n, dtype=adjoint.float64) * 2 ** (1 / n)
     x[7] = 0.0
     (gradient,) = adjoint.autograd.grad(x.requires_grad_().prod(), x)
@@ -181,3 +196,68 @@ def test_polygamma_of_complex_numbers_is_that_of_mpmath(n: int) -> None:
     result = closed_forms._complex_polygamma(namespace(z), z, n)
     expected = [complex(mpmath.polygamma(n, mpmath.mpc(each))) for each in z]
     np.testing.assert_allclose(result, expected, rtol=2e-14)
+
+
+def test_complex_values_written_into_real_ones_lose_their_imaginary_part() -> None:
+    x = adjoint.zeros(2)
+    adjoint.set_warn_always(True)
+    try:
+        for write, expected in ((lambda: x.copy_(I([1 + 2j, 3j])), [1, 0]), (lambda: x.fill_(I(4 - 1j)), [4, 4])):
+            with pytest.warns(UserWarning, match="Casting complex values to real discards the imaginary part"):
+                write()
+            assert x.tolist() == expected
+    finally:
+        adjoint.set_warn_always(False)
+
+
+def recurrent(name: str, rows: int, rows_of_state: int) -> Any:
+    """A network of two inputs and three units, whose weights have these numbers of rows."""
+    weights = adjoint.ones(rows, 2), adjoint.ones(rows_of_state, 3)
+    return getattr(adjoint, name)(
+        adjoint.ones(5, 1, 2), adjoint.ones(1, 1, 3), weights, False, 1, 0.0, False, False, False
+    )
+
+
+def factors_in_series(mode: str) -> Any:
+    start = adjoint.tensor([[3.0, 1.0], [1.0, 2.0], [0.5, 1.0]])
+    return adjoint.func.taylor(lambda t: adjoint.linalg.qr(start + t, mode=mode)[1], adjoint.zeros(()), 2)
+
+
+ERRORS: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
+    "too many indices": (
+        lambda: adjoint.ones(2, 3).index_put((I([0]),) * 3, adjoint.ones(1)),
+        IndexError,
+        "too many indices for tensor of dimension 2",
+    ),
+    "a result that no memory holds": (
+        lambda: draw(1, 2)[adjoint.zeros(1, dtype=adjoint.int64).expand(2**59)],
+        RuntimeError,
+        r"index\(\): array is too big",
+    ),
+    "rnn_tanh": (lambda: recurrent("rnn_tanh", 3, 2), RuntimeError, "tanh_sequence: parts of gates of shape"),
+    "gru": (lambda: recurrent("gru", 10, 10), RuntimeError, "gru_sequence: parts of gates of shape .* do not fit"),
+    "series of R alone": (
+        lambda: factors_in_series("r"),
+        RuntimeError,
+        "linalg.qr depends on Q, which is not computed",
+    ),
+    "series of a complete Q": (
+        lambda: factors_in_series("complete"),
+        RuntimeError,
+        "not differentiable when mode='complete'",
+    ),
+    "a stack of sampled products": (
+        lambda: adjoint.sparse.sampled_addmm(
+            adjoint.eye(2).to_sparse_csr(), adjoint.ones(5, 2, 3), adjoint.ones(5, 3, 2)
+        ),
+        RuntimeError,
+        "sampled product: a matrix of 2 by 2 takes factors of 2 and 2 rows and equal columns, got shapes",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_errors_of_rare_forms(name: str) -> None:
+    call, error, message = ERRORS[name]
+    with pytest.raises(error, match=message):
+        call()

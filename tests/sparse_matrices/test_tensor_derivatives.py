@@ -674,3 +674,25 @@ def test_what_sparse_tensors_add_to_dense_ones_is_counted(layout: str, recorded:
     assert dense.tolist() == [[2, 0], [0, 2]]
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         product.sum().backward()
+
+
+OF_TANGENTS: dict[str, Callable[[Any], Any]] = {
+    "to_dense": lambda s: s.to_dense(),
+    "multiple": lambda s: s * 2,
+    "values": lambda s: s.coalesce().values(),
+    "product": lambda s: s @ fixed_tensor(3),
+    "sum": lambda s: s.sum(),
+    "elementwise": lambda s: s.sin(),
+    "transpose": lambda s: s.t(),
+    "other layout": lambda s: s.to_sparse_csr(),
+}
+
+
+@pytest.mark.parametrize("name", OF_TANGENTS)
+def test_a_tangent_of_a_sparse_tensor_may_be_dense(name: str) -> None:
+    primal, tangent = fixed_tensor(2, 3) + 2, fixed_tensor(2, 3) - 3
+    results = [
+        adjoint.func.jvp(OF_TANGENTS[name], (primal.to_sparse(),), (each,))[1]
+        for each in (tangent, tangent.to_sparse())
+    ]
+    np.testing.assert_allclose(*[each.to_dense().numpy() for each in results])

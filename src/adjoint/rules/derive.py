@@ -75,7 +75,7 @@ def vjp(rule: Rule, ops: Any, g: Any, values: Values, y: Any, needs: Sequence[bo
 def needed_inputs(rule: Rule, needs: Sequence[bool]) -> set[str]:
     """The names of the inputs that need a cotangent."""
     if rule.sequence is not None:
-        return {rule.sequence} if any(needs) else set()
+        return {rule.sequence}
     return {name for name, flag in zip(rule.inputs, needs, strict=True) if flag}
 
 

@@ -44,7 +44,7 @@ def embedding(xp, weight: Array, indices: Constant, padding_idx=-1, scale_grad_b
 
 def _weight_cotangent(ops, g, indices, weight_shape, padding_idx, scale_grad_by_freq, sparse, lead):
     if sparse:
-        return _sparse_rows(ops, g, getattr(indices, "_array", indices), weight_shape, padding_idx, lead)
+        return _sparse_rows(ops, g, getattr(indices, "_array", indices), weight_shape, padding_idx)
     return ops.embedding_sum(g, indices, weight_shape[lead], padding_idx, scale_grad_by_freq, lead)
 
 
@@ -57,10 +57,8 @@ def _weight_cotangent_of_batch(ops, g, indices, weight_shape, padding_idx, scale
 embedding.vjp("weight", summed=_weight_cotangent_of_batch)(_weight_cotangent)
 
 
-def _sparse_rows(ops, g, indices, shape, padding_idx, lead):
+def _sparse_rows(ops, g, indices, shape, padding_idx):
     # the rows of the cotangent as a sparse gradient, one for each index
-    if lead:
-        raise NotImplementedError("vmap: embedding() with sparse=True has no gradient for each member of a batch")
     rows, numbers = ops.reshape(g, (-1, shape[1])), indices.reshape(-1)
     if padding_idx >= 0:
         counts = numbers != padding_idx

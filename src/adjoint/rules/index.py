@@ -316,9 +316,8 @@ def same_dtype(input, other, message):
 
 
 def dtype_name(value):
-    """The name of an array's or Tensor's dtype as messages show it: Float, Long ..."""
-    kind = value.dtype
-    return kind.long_name if hasattr(kind, "long_name") else from_numpy_dtype(kind).long_name
+    """The name of a Tensor's dtype as messages show it: Float, Long ..."""
+    return value.dtype.long_name
 
 
 def _check_index_put(input, indices, values, accumulate):

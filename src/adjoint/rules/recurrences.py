@@ -76,10 +76,6 @@ class Step:
             y = y + self.ops.zeros_like(rest[0])
         return self.with_first(y, rest)
 
-    def integral(self, rates: Any) -> Any:
-        """The series of a result from the series of its derivative."""
-        return self.result(rates / self.level.numbers(rates))
-
     def constant(self, value: float, name: str) -> Any:
         """The series of a number, in the shape of an input's series."""
         zeros = self.ops.zeros_like(self.aligned(name))
@@ -247,8 +243,6 @@ def convolve(step: Step, a: Any, b: Any, product: Callable[[Any, Any], Any], siz
 def _by_jvp(step: Step) -> Any:
     """The integral of the jvp, run on series."""
     rule, n = step.rule, step.n
-    if not rule.vjps:
-        return None
     if n == 1:
         return _with_first_by_name(step, None)
     rates = {name: derive_series(step, s) for name, s in step.series.items()}
@@ -269,13 +263,9 @@ def _by_jvp(step: Step) -> Any:
             strict=True,
         ):
             if rows is not None:
-                rows.append(step.ops.zeros_like(output) if rate is None else _expand_to(step, rate[k - 1], output) / k)
+                rows.append(step.ops.zeros_like(output) if rate is None else rate[k - 1] / k)
     series = tuple(None if rows is None else step.ops.stack(rows, 0) for rows in coefficients)
     return series[0] if rule.outputs is None else series
-
-
-def _expand_to(step: Step, rate: Any, output: Any) -> Any:
-    return rate if rate.shape == output.shape else step.ops.expand(rate, output.shape)
 
 
 def cut_all(series: dict[str, Any], n: int) -> dict[str, Any]:

@@ -385,11 +385,6 @@ def _(ops, g, dim):
     return list(ops.unbind(g, dim))
 
 
-def pieces(g):
-    """The cotangents of the results as a list; a single result's cotangent is not in a list."""
-    return list(g) if isinstance(g, (tuple, list)) else [g]
-
-
 def cut(input, sizes, dim):
     """Consecutive views of the input along dim, one for each size."""
     views, start = [], 0
@@ -428,7 +423,7 @@ def split(xp, input: Array, split_size, dim=0):
 
 @split.vjp("input")
 def _(ops, g, dim):
-    return ops.cat(pieces(g), dim)
+    return ops.cat(list(g), dim)
 
 
 def check_split_with_sizes(input, split_sizes, dim):
@@ -455,7 +450,7 @@ def split_with_sizes(xp, input: Array, split_sizes, dim=0):
 
 @split_with_sizes.vjp("input")
 def _(ops, g, dim):
-    return ops.cat(pieces(g), dim)
+    return ops.cat(list(g), dim)
 
 
 @linear(
@@ -485,7 +480,7 @@ def unsafe_split(xp, input: Array, split_size, dim=0):
 
 @unsafe_split.vjp("input")
 def _(ops, g, dim):
-    return ops.cat(pieces(g), dim)
+    return ops.cat(list(g), dim)
 
 
 @linear(outputs=(), axes=("dim",), check=check_split_with_sizes, **_OF_SIZES)
@@ -496,7 +491,7 @@ def unsafe_split_with_sizes(xp, input: Array, split_sizes, dim=0):
 
 @unsafe_split_with_sizes.vjp("input")
 def _(ops, g, dim):
-    return ops.cat(pieces(g), dim)
+    return ops.cat(list(g), dim)
 
 
 def check_unbind(input, dim):
@@ -513,7 +508,7 @@ def unbind(xp, input: Array, dim=0):
 
 @unbind.vjp("input")
 def _(ops, g, dim):
-    return ops.stack(pieces(g), dim)
+    return ops.stack(list(g), dim)
 
 
 # reordering along axes ------------------------------------------------------------------------------------------------
@@ -522,10 +517,7 @@ def _(ops, g, dim):
 @linear(moves=True, axes=("dims",), spread="dims")
 def flip(xp, input: Array, dims):
     """A copy with the order along the given axes reversed."""
-    dims = dims if isinstance(dims, tuple) else (dims,)
-    if not input.ndim:
-        dims = ()
-    return cloned(xp, xp.flip(input, axis=dims))
+    return cloned(xp, xp.flip(input, axis=dims if input.ndim else ()))
 
 
 @flip.vjp("input")

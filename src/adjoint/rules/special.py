@@ -737,7 +737,7 @@ def _polynomials(x, family, order):
         yield now[order]
         a, b, c = recurrence(k)
         # most families have b = 0 and constant factors
-        factor = factor if a == multiplied else (x if a == 1 else a * x)
+        factor = factor if a == multiplied else a * x
         multiplied = a
         after = []
         for i in range(order + 1):

@@ -410,11 +410,6 @@ class SparseArray:
         """Bytes of one value."""
         return int(self.values.dtype.itemsize)
 
-    @property
-    def strides(self) -> tuple[int, ...]:
-        """Zeros, as the elements have no memory of their own."""
-        return (0,) * self.ndim
-
     def tolist(self) -> Any:
         """Raises RuntimeError, as the elements have no memory of their own."""
         raise RuntimeError(NO_STORAGE)
