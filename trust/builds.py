@@ -32,6 +32,9 @@ CHECKS = {
 #: A cast of a float that does not fit is undefined as well. The compilers do not check it by default.
 SANITIZERS = ("-fsanitize=address,undefined,float-cast-overflow", "-fno-omit-frame-pointer", "-g1", "-O1")
 
+#: The interpreter must be built with it, too: CPython's `./configure --with-thread-sanitizer`.
+THREADS = ("-fsanitize=thread", "-fno-omit-frame-pointer", "-g1", "-O1")
+
 
 @dataclass(frozen=True)
 class Build:
@@ -47,6 +50,7 @@ class Build:
 BUILDS = {
     "sanitize": Build(flags=SANITIZERS, links=SANITIZERS[:1]),
     "sanitize-clang": Build("clang", (*SANITIZERS, "-shared-libsan"), (*SANITIZERS[:1], "-shared-libsan")),
+    "threads": Build(flags=THREADS, links=THREADS[:1]),
     "checks": Build(flags=("-O0",), directives=CHECKS),
     "clang": Build("clang"),
     **{name: Build(machine.compiler, machine=machine) for name, machine in emulation.MACHINES.items()},
@@ -58,11 +62,12 @@ def library(name: str) -> Path:
     return FOLDER / name / "lib"
 
 
-def make(name: str) -> Path:
-    """Build the modules and copy the sources beside them. Unchanged files stay. Returns `library`."""
-    result = subprocess.run(
-        [sys.executable, "-m", "trust.builds", name], cwd=ROOT, capture_output=True, text=True, check=False
-    )
+def make(name: str, python: str = sys.executable) -> Path:
+    """Build the modules for an interpreter, and copy the sources beside them. Unchanged files stay.
+
+    Returns `library`.
+    """
+    result = subprocess.run([python, "-m", "trust.builds", name], cwd=ROOT, capture_output=True, text=True, check=False)
     if result.returncode:
         raise RuntimeError(f"the build {name} failed:\n{result.stdout[-4000:]}{result.stderr[-4000:]}")
     return library(name)

@@ -1,7 +1,9 @@
 """Threads, processes, signals and the end of an interpreter: python -m trust.threads [--long]
 
 Scenarios (`trust/scenarios`) run in separate processes, each a number of times. Then tests of the suite run in several
-threads at once, by pytest-run-parallel.
+threads at once, by pytest-run-parallel. With `--races PYTHON` the scenarios of threads run under ThreadSanitizer, which
+finds two threads that use the same memory without a lock. PYTHON is an interpreter built with it, with what adjoint needs
+and Cython.
 """
 
 from __future__ import annotations
@@ -13,13 +15,15 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterable, Sequence
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 import adjoint
 from adjoint.runtime import threads as helpers
+from trust import builds
 from trust.figures import ROOT, Recorder
 
 SCENARIOS = Path(__file__).parent / "scenarios"
@@ -47,6 +51,9 @@ GROUPS = (
     Group("pools", r"^def (\w+)\(\) -> None", 1, 5, "pools: fork, spawn, forkserver, loky"),
     Group("interrupts", r"^@program\ndef (\w+)", 20, 560, "SIGINT at random moments"),
 )
+PARTS = [*(group.module for group in GROUPS), "suite", "races"]
+#: The groups that run under ThreadSanitizer.
+WATCHED = ("sharing", "processes")
 #: Folders of tests that run in several threads, by form.
 FOLDERS = {False: "core", True: "core tensor rules functions transforms nn optim compilation"}
 THREADS = 4
@@ -74,16 +81,18 @@ def environment() -> dict[str, str]:
     return os.environ | {"PYTHONPATH": paths, "OPENBLAS_NUM_THREADS": "1"}
 
 
-def run_scenarios(group: Group, names: Sequence[str], times: int) -> str | None:
+def run_scenarios(
+    group: Group, names: Sequence[str], times: int, python: str = sys.executable, variables: Mapping[str, str] = {}
+) -> str | None:
     """Run scenarios a number of times, in forks of one process or one after the other in it.
 
     Returns the fault, or None.
     """
     # Python 3.12 and newer warn of forks in processes with threads, which these scenarios test
-    command = [sys.executable, "-W", "ignore:This process:DeprecationWarning", "-m", f"trust.scenarios.{group.module}"]
+    command = [python, "-W", "ignore:This process:DeprecationWarning", "-m", f"trust.scenarios.{group.module}"]
     ended = subprocess.run(
         [*command, ",".join(names), str(times)],
-        env=environment(), cwd=ROOT, capture_output=True, text=True, check=False,
+        env={**environment(), **variables}, cwd=ROOT, capture_output=True, text=True, check=False,
     )  # fmt: skip
     # Python only prints signals in finalizers
     silent = group.module == "interrupts" or not ended.stderr
@@ -106,6 +115,38 @@ def run_group(recorder: Recorder, group: Group, times: int, workers: int) -> Non
     recorder.figures.rows[group.label] = f"{len(names)} scenarios, {len(names) * times:,} runs"
     recorder.figures.findings += [fault for fault in wrong if fault]
     recorder.figures.not_run += [f"{group.label}: {reason}" for reason in sorted(left_out)]
+
+
+def run_races(recorder: Recorder, python: str, times: int) -> None:
+    """Run the scenarios of threads with modules and an interpreter that ThreadSanitizer watches."""
+    label = "threads under ThreadSanitizer"
+    if not python:
+        recorder.figures.not_run.append(f"{label}: it needs an interpreter that is built with it (`--races PYTHON`)")
+        return
+    library = builds.make("threads", python)
+    runs = 0
+    for group in (group for group in GROUPS if group.module in WATCHED):
+        for name in (name for name in group.names() if unavailable(group, name) is None):
+            with tempfile.TemporaryDirectory() as logs:
+                variables = {
+                    "PYTHONPATH": f"{library}{os.pathsep}{ROOT}",
+                    "TSAN_OPTIONS": f"log_path={logs}/report exitcode=0 die_after_fork=0",
+                }
+                fault = run_scenarios(group, [name], times, python, variables)
+                text = "".join(file.read_text(errors="replace") for file in sorted(Path(logs).iterdir()))
+            found = [fault] if fault else []
+            recorder.figures.findings += [f"{name}: {report}" for report in (*races(text), *found)]
+            runs += times
+    recorder.figures.rows[label] = f"{runs:,} runs"
+
+
+def races(text: str) -> list[str]:
+    """The reports of ThreadSanitizer in a text, each in one line.
+
+    >>> races("SUMMARY: ThreadSanitizer: data race src/a.h:3 in f\\n")
+    ['data race src/a.h:3 in f']
+    """
+    return sorted(set(re.findall(r"^SUMMARY: ThreadSanitizer: (.*)$", text, re.MULTILINE)))
 
 
 def run_suite(recorder: Recorder, folders: Iterable[str]) -> None:
@@ -140,16 +181,19 @@ def outcomes(output: str) -> tuple[int, int]:
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m trust.threads", description=__doc__)
     parser.add_argument("--long", action="store_true", help="the long form, whose figures are written")
-    parser.add_argument("--only", choices=[*(group.module for group in GROUPS), "suite"], nargs="*")
+    parser.add_argument("--only", choices=PARTS, nargs="*")
+    parser.add_argument("--races", metavar="PYTHON", default="", help="an interpreter built with ThreadSanitizer")
     parser.add_argument("--workers", type=int, default=2, help="so many processes at a time")
     options = parser.parse_args(arguments)
     recorder = Recorder("make threads", long=options.long, piece=bool(options.only))
-    names = options.only or [*(group.module for group in GROUPS), "suite"]
+    names = options.only or PARTS
     for group in GROUPS:
         if group.module in names:
             run_group(recorder, group, group.long if options.long else group.short, options.workers)
     if "suite" in names:
         run_suite(recorder, [f"tests/{folder}" for folder in FOLDERS[options.long].split()])
+    if "races" in names:
+        run_races(recorder, options.races, 10 if options.long else 1)
     return recorder.report()
 
 

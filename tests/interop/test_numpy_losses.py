@@ -62,7 +62,6 @@ LOST: dict[str, Function] = {
     "np.float32": lambda x: np.float32(x[0]),
     "np.complex128": lambda x: np.complex128(x[0]),
     "np.int64": lambda x: np.int64(x[0]) * x,
-    "%f": lambda x: float("%f" % x[0]),  # noqa: UP031
     "array.array": lambda x: array("d", x)[0],
     # writes to plain arrays
     "plain[0] = x": lambda x: fill_array(lambda a: a.__setitem__(0, x[0])),
@@ -155,6 +154,7 @@ REFUSED: dict[str, tuple[Function, type[Exception], str]] = {
     "json of a list": (lambda x: json.dumps(x.tolist()), TypeError, "writes floats alone"),
     "struct": (lambda x: struct.pack("d", x[0]), struct.error, "hides the error of float()"),
     "bytes": (lambda x: bytes(x), TypeError, "wants whole numbers of a sequence"),
+    "%f": (lambda x: float("%f" % x[0]), TypeError, "Python 3.15 hides the error of float()"),  # noqa: UP031
     "memoryview": (lambda x: memoryview(x), TypeError, "an Array has no buffer"),
     "np.frombuffer": (lambda x: np.frombuffer(x), TypeError, "an Array has no buffer"),
     "np.nditer": (lambda x: [value * 2 for value in np.nditer(x)], TypeError, "NumPy takes it as an object"),

@@ -140,6 +140,7 @@ def test_other_faults_need_a_new_import(old: str, new: str) -> None:
         replaced_code.Living().replacements("living.py", SOURCE.encode(), SOURCE.replace(old, new).encode())
 
 
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")  # of a fork, if other tests left threads
 def test_a_process_that_ends_is_started_again(tmp_path: Path) -> None:
     ended = tmp_path / "ended"
 
