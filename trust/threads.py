@@ -2,8 +2,8 @@
 
 Scenarios (`trust/scenarios`) run in separate processes, each a number of times. Then tests of the suite run in several
 threads at once, by pytest-run-parallel. With `--races PYTHON` the scenarios of threads run under ThreadSanitizer, which
-finds two threads that use the same memory without a lock. PYTHON is an interpreter built with it, with what adjoint needs
-and Cython.
+finds two threads that use the same memory without a lock. PYTHON is an interpreter built with it. It has what adjoint
+needs, and Cython.
 """
 
 from __future__ import annotations
@@ -134,8 +134,8 @@ def run_races(recorder: Recorder, python: str, times: int) -> None:
                 }
                 fault = run_scenarios(group, [name], times, python, variables)
                 text = "".join(file.read_text(errors="replace") for file in sorted(Path(logs).iterdir()))
-            found = [fault] if fault else []
-            recorder.figures.findings += [f"{name}: {report}" for report in (*races(text), *found)]
+            faults = [*races(text), *([fault] if fault else [])]
+            recorder.figures.findings += [f"{name}: {line}" for line in faults]
             runs += times
     recorder.figures.rows[label] = f"{runs:,} runs"
 
