@@ -178,8 +178,15 @@ def test_the_places_of_all_names_exist():
             for module, own in table.items():
                 for name in own:
                     getattr(import_module(module), name)
-        for module in _MIRRORS:
+        for module, source in _MIRRORS.items():
             assert "*" in module or import_module(module)
+            # a module of adjoint's is not hidden
+            if "*" not in module and not source:
+                try:
+                    import_module(module.replace("torch", "adjoint", 1))
+                except ModuleNotFoundError:
+                    continue
+                raise AssertionError(module)
     """)
 
 

@@ -99,3 +99,22 @@ def test_formulas_of_nodes_with_many_edges():
     total = (adjoint.cat(tensors) * adjoint.arange(80)).sum()
     for k in (0, 1, 61, 62, 63, 79):
         assert adjoint.autograd.grad(total, tensors[k], retain_graph=True)[0].item() == k
+
+
+@pytest.mark.parametrize("dtype", [adjoint.int64, adjoint.uint8, adjoint.bool])
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda y, x: y.copy_(x),
+        lambda y, x: y[:1].copy_(x[:1]),
+        lambda y, x: y.__setitem__(0, x[0]),
+        lambda y, x: y.__setitem__(adjoint.tensor([True, False]), x[0]),
+        lambda y, x: y.fill_(x[0]),
+        lambda y, x: y.masked_fill_(adjoint.tensor([True, False]), x[0]),
+        lambda y, x: y.index_fill_(0, adjoint.tensor([0]), x[0]),
+    ],
+)
+def test_whole_numbers_have_no_history(write, dtype):
+    x, y = adjoint.tensor([1.0, 2.0], requires_grad=True), adjoint.zeros(2, dtype=dtype)
+    write(y, x)
+    assert y[0].item() == 1 and not y.requires_grad and y.grad_fn is None and y._version == 1

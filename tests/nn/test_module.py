@@ -279,8 +279,11 @@ def test_modes_and_gradients():
 
 def test_copies():
     model = Scaled()
+    model(adjoint.randn(4, 2)).sum().backward()
     for other in (copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
         assert other.scale is not model.scale and type(other.scale) is nn.Parameter
+        # a copy trains from its own gradients only
+        assert model.scale.grad is not None and all(parameter.grad is None for parameter in other.parameters())
         assert repr(other) == repr(model)
         x = adjoint.randn(4, 2)
         assert bool((other.eval()(x) == model.eval()(x)).all())

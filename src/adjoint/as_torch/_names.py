@@ -30,7 +30,6 @@ _MIRRORS = {
     "torch.nn.utils.clip_grad": "adjoint.nn.utils",
     "torch.nn.utils.convert_parameters": "adjoint.nn.utils",
     "torch.nn.utils.spectral_norm": "adjoint.nn.utils.hooked",
-    "torch.nn.utils.stateless": "",
     "torch.nn.utils.weight_norm": "adjoint.nn.utils.hooked",
     "torch.optim.*": "adjoint.optim",
     "torch.serialization": "adjoint",
@@ -46,7 +45,6 @@ _PUBLIC = {
     "torch": {"__version__": f"{_HERE}:version"},
     "torch.nn": {"DataParallel": "adjoint.as_torch._parallel:DataParallel"},
     "torch.nn.parallel": {"DataParallel": "adjoint.as_torch._parallel:DataParallel"},
-    "torch.nn.utils.stateless": {"functional_call": "adjoint.func:functional_call"},
     "torch.torch_version": {"TorchVersion": f"{_HERE}:TorchVersion", "__version__": f"{_HERE}:version"},
     "torch.types": {"Number": f"{_HERE}:Number", "Device": f"{_HERE}:Device", "_size": f"{_HERE}:Sizes"},
     "torch.version": {

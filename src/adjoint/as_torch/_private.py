@@ -92,7 +92,6 @@ sparse.FloatTensor                          HERE:older_sparse                   
 sparse.DoubleTensor                          HERE:older_sparse                             linear_operator, gpytorch
 sparse.HalfTensor                          HERE:older_sparse                             linear_operator, gpytorch
 torch                                       torch                                         kornia
-utils.hooks.RemovableHandle                 adjoint.core.hooks:RemovableHandle            torchopt, lightning
 """
 
 
@@ -110,8 +109,7 @@ NAMES = _read(_ROWS)
 #: Modules of torch that exist only for these names.
 MODULES = tuple(
     [f"torch.{name}" for name in ("_C", "_C._functorch", "_dynamo", "_jit_internal", "_utils", "_vmap_internals")]
-    + [f"torch.{name}" for name in ("amp", "amp.grad_scaler", "cuda.amp", "nn._reduction", "nn.attention")]
-    + [f"torch.{name}" for name in ("nn.modules.utils", "onnx", "utils.hooks")]
+    + [f"torch.{name}" for name in ("amp", "amp.grad_scaler", "cuda.amp", "nn._reduction", "nn.attention", "onnx")]
 )
 
 #: Modules whose `__dict__` libraries iterate over: it must contain all names after the import.

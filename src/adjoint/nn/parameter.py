@@ -32,7 +32,7 @@ class Parameter(Tensor):
     """
 
     __torch_function__ = staticmethod(disabled_torch_function)  # type: ignore[assignment]
-    _warns_of_lost_hooks = False
+    _warns_of_lost_hooks = _copies_gradient = False
 
     def __init__(self, data: Tensor | None = None, requires_grad: bool = True) -> None:
         leaf: Any = (creation.empty(0) if data is None else data).detach()

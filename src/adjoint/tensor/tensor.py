@@ -691,6 +691,8 @@ class Tensor(ArithmeticTensor):
 
     #: Whether a pickle warns of the hooks that it loses; as in torch, one of a Parameter does not.
     _warns_of_lost_hooks = True
+    #: Whether a deep copy has a copy of the gradient; as in torch, one of a Parameter has no gradient.
+    _copies_gradient = True
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         if self._warns_of_lost_hooks and (self._hooks is not None or self._node is not None):
@@ -708,7 +710,8 @@ class Tensor(ArithmeticTensor):
         memo[id(self)] = twin
         twin._array = deep_copy(self._array, memo)
         twin._requires = self._requires
-        twin._grad = copy.deepcopy(self._grad, memo)
+        if self._copies_gradient:
+            twin._grad = copy.deepcopy(self._grad, memo)
         twin.__dict__.update(copy.deepcopy(_user_attributes(self), memo))
         return twin
 

@@ -24,7 +24,7 @@ from adjoint.core.operations.kernel cimport Kernel
 from adjoint.core.modes.state cimport ThreadState, current
 from adjoint.core.modes.profiling cimport ProfilerHook, sole_profiler
 from adjoint.core.recorded cimport OpNode, name_in_place
-from adjoint.core.operations.recorder cimport Recorder
+from adjoint.core.operations.recorder cimport Recorder, is_inexact
 from adjoint.core.view_steps cimport note_view
 from adjoint.runtime.crossovers cimport is_large
 

@@ -47,7 +47,7 @@ if not cython.compiled:
     from adjoint.core.modes.state import ThreadState, current
     from adjoint.core.operations.binding import Arguments
     from adjoint.core.operations.kernel import Kernel
-    from adjoint.core.operations.recorder import Recorder
+    from adjoint.core.operations.recorder import Recorder, is_inexact
     from adjoint.core.recorded import OpNode, name_in_place
     from adjoint.core.view_steps import note_view
     from adjoint.runtime.crossovers import is_large
@@ -374,6 +374,9 @@ class Operation:
         tensor: TensorBase = values[0]
         state: ThreadState = current()
         mask = self.recorder.mask(values) if state.grad_enabled and self.differentiable_in_place else 0
+        if mask and not is_inexact(tensor._array.dtype):
+            # whole numbers have no gradient, whatever was written to them
+            mask = 0
         check_writable(tensor)
         if state.grad_enabled and (tensor._view is not None or needs_grad(tensor)):
             errors.check_in_place(tensor, mask)
