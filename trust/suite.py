@@ -73,6 +73,7 @@ def run(
         "-p",
         "no:xdist",
         "--capture=sys",
+        "--hypothesis-profile=ci",  # slow examples are no fault here
         "-m",
         "not slow",
     ]

@@ -24,6 +24,7 @@ from adjoint.arrays.namespace import row_major
 from adjoint.runtime.caches import cached
 
 Shape = tuple[int, ...]
+Index = tuple[Any, ...]
 
 
 class Geometry(NamedTuple):
@@ -134,8 +135,12 @@ def _writing_axis(n: int, k: int, o: int, s: int, p: int, d: int) -> tuple[Back,
     return tuple(backs)
 
 
-class Stack(NamedTuple):
-    """Several axes together: for each kernel element its grid's number and its shift in the flat axis."""
+@dataclass(frozen=True, eq=False)
+class Stack:
+    """Several axes together: for each kernel element its grid's number and its shift in the flat axis.
+
+    Compared by identity, as an axis: the many numbers would take longer to hash than a small image to convolve.
+    """
 
     axes: tuple[Axis, ...]
     phases: tuple[Shape, ...]
@@ -164,7 +169,39 @@ def _stack(axes: tuple[Axis, ...]) -> Stack:
 
 @cached(1024)
 def _reading(image: Shape, kernel: Shape, outputs: Shape, geometry: Geometry) -> Stack:
+    """An image as the kernel reads it from some positions."""
     return _stack(tuple([_reading_axis(*numbers) for numbers in zip(image, kernel, outputs, *geometry, strict=True)]))
+
+
+@cached(1024)
+def _reading_all(image: Shape, kernel: Shape, geometry: Geometry) -> tuple[Shape, Stack]:
+    """The numbers of all positions, and the image as the kernel reads it from them."""
+    outputs = geometry.outputs(image, kernel)
+    return outputs, _reading(image, kernel, outputs, geometry)
+
+
+@cached(1024)
+def _writing(image: Shape, kernel: Shape, outputs: Shape, geometry: Geometry) -> tuple[tuple[Index, Index, Any], ...]:
+    """The image as the transpose writes it: for each phase the part of the image and of the kernel, and the outputs.
+
+    The last is None if no element of the kernel belongs to the phase.
+    """
+    whole = (slice(None), slice(None))
+    axes = [_writing_axis(*numbers) for numbers in zip(image, kernel, outputs, *geometry, strict=True)]
+    parts = []
+    for backs in product(*axes):
+        part: Index = (*whole, *[back.image for back in backs])
+        if all(back.elements for back in backs):
+            elements: Index = (*whole, *[_every(back.elements) for back in backs], ...)
+            parts.append((part, elements, _stack(tuple([back.axis for back in backs]))))
+        else:
+            parts.append((part, (), None))
+    return tuple(parts)
+
+
+def _every(numbers: tuple[int, ...]) -> slice:
+    step = numbers[1] - numbers[0] if len(numbers) > 1 else 1
+    return slice(numbers[0], numbers[-1] + 1, step)
 
 
 # grids and windows ----------------------------------------------------------------------------------------------------
@@ -279,9 +316,8 @@ def convolution(xp: Any, x: Any, w: Any, bias: Any, geometry: Geometry, groups: 
     >>> convolution(xp, x, w, None, Geometry((2,), (1,), (1,)), 1)
     array([[[1., 6., 7.]]])
     """
-    outputs = geometry.outputs(x.shape[2:], w.shape[2:])
+    outputs, stack = _reading_all(tuple(x.shape[2:]), tuple(w.shape[2:]), geometry)
     y = xp.empty((x.shape[0], w.shape[0], *outputs), dtype=x.dtype)
-    stack = _reading(tuple(x.shape[2:]), tuple(w.shape[2:]), outputs, geometry)
     if _by_vectors(x, w, y):
         weights = w.reshape(groups, w.shape[0] // groups, w.shape[1], len(stack.elements))
         if vectors.convolve(x, weights, bias, y, stack):
@@ -297,19 +333,17 @@ def transpose(xp: Any, y: Any, w: Any, bias: Any, image: Shape, geometry: Geomet
     kernel = tuple(w.shape[2:])
     n, per_group = y.shape[0], w.shape[1]
     x = xp.empty((n, groups * per_group, *image), dtype=y.dtype)
-    axes = [_writing_axis(*numbers) for numbers in zip(image, kernel, tuple(y.shape[2:]), *geometry, strict=True)]
     # (groups, C / groups, *kernel, O / groups)
     turned = xp.reshape(w, (groups, w.shape[0] // groups, *w.shape[1:]))
     turned = xp.permute_dims(turned, (0, 2, *range(3, turned.ndim), 1))
     by_vectors = _by_vectors(y, w, x)
-    for backs in product(*axes):
-        target = x[(slice(None), slice(None), *[back.image for back in backs])]
-        if not all(back.elements for back in backs):
+    for where, elements, stack in _writing(tuple(image), kernel, tuple(y.shape[2:]), geometry):
+        target = x[where]
+        if stack is None:
             target[...] = 0 if bias is None else xp.reshape(bias, (-1, *(1,) * len(image)))
             continue
         # a phase has every so many-th element of the kernel
-        part = turned[(slice(None), slice(None), *[_every(back.elements) for back in backs], ...)]
-        stack = _stack(tuple([back.axis for back in backs]))
+        part = turned[elements]
         if by_vectors:
             weights = xp.permute_dims(xp.reshape(part, (groups, per_group, len(stack.elements), -1)), (0, 1, 3, 2))
             if vectors.convolve(y, weights, bias, target, stack):
@@ -318,11 +352,6 @@ def transpose(xp: Any, y: Any, w: Any, bias: Any, image: Shape, geometry: Geomet
         for samples in _samples(y, stack, x.shape[1]):
             target[samples, ...] = _products(xp, matrix, y[samples, ...], stack, bias)
     return x
-
-
-def _every(numbers: tuple[int, ...]) -> slice:
-    step = numbers[1] - numbers[0] if len(numbers) > 1 else 1
-    return slice(numbers[0], numbers[-1] + 1, step)
 
 
 def weight(xp: Any, y: Any, x: Any, kernel: Shape, geometry: Geometry, groups: int) -> Any:

@@ -100,12 +100,12 @@ ADJ_TARGET static int ADJ_NAME(adj_floor_divide)(ADJ_ARGUMENTS) {
     ADJ_QUOTIENT_DOMAIN
     ADJ_EACH {
         ADJ_QUOTIENT
-        V below = times - 1, signed_zero;
+        V below = times - 1;
         beyond = ((ADJ_BITS(rest) ^ ADJ_BITS(second)) < 0) & ~none;
         ADJ_NAME(adj_choose)(&beyond, &below, &times, &below);
+        /* a zero is positive so far, and gets the sign of the quotient */
         none = below == 0;
-        ADJ_NAME(adj_signed)(&below, &quotient, &signed_zero);
-        ADJ_NAME(adj_choose)(&none, &signed_zero, &below, &below);
+        *(W *)&below |= none & ADJ_BITS(quotient) & ADJ_SIGN;
         ADJ_PUT(below)
     }
     return 1;

@@ -56,14 +56,9 @@ _MOST_MEMORY = 1 << 26
 
 def can_do(*arrays):
     """True if there are loops for these arrays: real, of one dtype, with 1 to 3 axes after the first two."""
-    first = arrays[0]
-    return (
-        there
-        and all([type(array) is numpy.ndarray and array.flags.aligned and array.size for array in arrays])
-        and first.dtype in _FLOATS
-        and all([array.dtype == first.dtype for array in arrays])
-        and 3 <= first.ndim <= 5
-    )
+    if not (compiled and there and _are_plain(arrays)) or not 3 <= arrays[0].ndim <= 5:
+        return False
+    return all([array.size for array in arrays])
 
 
 @cached(1024)
@@ -124,8 +119,10 @@ def _in_tiles(w):
     """The weights in the order of their use: [group][tile of rows][channel][element][row]."""
     groups, rows, channels, elements = w.shape
     turned = w.reshape(groups, rows, channels * elements).transpose(0, 2, 1)
+    if rows <= _tile:
+        return numpy.ascontiguousarray(turned)
     tiles = [turned[:, :, first : first + _tile].reshape(groups, -1) for first in range(0, rows, _tile)]
-    return numpy.ascontiguousarray(tiles[0] if len(tiles) == 1 else numpy.concatenate(tiles, axis=1))
+    return numpy.concatenate(tiles, axis=1)
 
 
 def correlated(y, x, stack, groups):
