@@ -13,7 +13,7 @@ Here x has shape (N, C, *image), w (O, C / groups, *kernel), y (N, O, *outputs).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import prod
@@ -180,15 +180,19 @@ def _reading_all(image: Shape, kernel: Shape, geometry: Geometry) -> tuple[Shape
     return outputs, _reading(image, kernel, outputs, geometry)
 
 
+#: A part of an image, of the kernel, and the outputs as the part's elements see them.
+Part = tuple[Index, Index, Stack | None]
+
+
 @cached(1024)
-def _writing(image: Shape, kernel: Shape, outputs: Shape, geometry: Geometry) -> tuple[tuple[Index, Index, Any], ...]:
+def _writing(image: Shape, kernel: Shape, outputs: Shape, geometry: Geometry) -> Sequence[Part]:
     """The image as the transpose writes it: for each phase the part of the image and of the kernel, and the outputs.
 
     The last is None if no element of the kernel belongs to the phase.
     """
     whole = (slice(None), slice(None))
     axes = [_writing_axis(*numbers) for numbers in zip(image, kernel, outputs, *geometry, strict=True)]
-    parts = []
+    parts: list[Part] = []
     for backs in product(*axes):
         part: Index = (*whole, *[back.image for back in backs])
         if all(back.elements for back in backs):
@@ -196,7 +200,7 @@ def _writing(image: Shape, kernel: Shape, outputs: Shape, geometry: Geometry) ->
             parts.append((part, elements, _stack(tuple([back.axis for back in backs]))))
         else:
             parts.append((part, (), None))
-    return tuple(parts)
+    return parts
 
 
 def _every(numbers: tuple[int, ...]) -> slice:
