@@ -429,6 +429,26 @@ def test_message_about_saved_values_modified():
         z.backward()
 
 
+@pytest.mark.parametrize(
+    ("write", "name"),
+    [
+        (lambda y, x: y.mul_(2), "Mul"),
+        (lambda y, x: y.fill_(x[0]), "Fill3"),
+        (lambda y, x: y.unsqueeze_(0), "Unsqueeze1"),
+        (lambda y, x: y.copy_(x), "torch::autograd::CopyBackwards"),
+        (lambda y, x: y[:1].mul_(2), "torch::autograd::CopySlices"),
+    ],
+)
+def test_messages_name_nodes_as_torch_does(write, name):
+    """Without "Backward0"; other numbers stay, and so do the names of torch's nodes that no derivative declares."""
+    x = leaf(1.0, 2.0)
+    y = x * 1
+    z = (y * y).sum()
+    write(y, x)
+    with pytest.raises(RuntimeError, match=f"which is output 0 of {name}, is at version"):
+        z.backward()
+
+
 def test_message_about_a_modified_leaf_names_no_operation():
     x, w = leaf(1.0, 2.0), leaf(3.0, 4.0)
     z = (x * w).sum()

@@ -216,8 +216,10 @@ def name_of(node: Any) -> str:
 
 
 def operation_of(node: Any) -> str:
-    """The operation of a node, as messages name it: Mul for MulBackward0."""
-    return name_of(node).removesuffix("0").removesuffix("Backward")
+    """The operation of a node, as messages name it: Mul for MulBackward0, Fill3 for FillBackward3."""
+    name = name_of(node)
+    operation, _, number = name.rpartition("Backward")
+    return operation + number.removesuffix("0") if operation and (not number or number.isdigit()) else name
 
 
 def sizes(shape: tuple[int, ...]) -> str:

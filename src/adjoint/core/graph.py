@@ -23,6 +23,7 @@ from adjoint.arrays.size import Size, device
 from adjoint.core import errors
 from adjoint.core.hooks import RETAIN, HookTable, RemovableHandle, first_use
 from adjoint.core.locations import caller
+from adjoint.core.operations.naming import QUALIFIED_NODES
 from adjoint.runtime.forks import new_rlock
 from adjoint.runtime.memory import with_kept_memory
 from adjoint.runtime.once import warn_caller, warn_once
@@ -507,7 +508,8 @@ class Node(Slot):
 
     def name(self) -> str:
         """The name of the node, such as 'MulBackward0'."""
-        return type(self).__name__
+        name = type(self).__name__
+        return QUALIFIED_NODES.get(name, name)
 
     @property
     def metadata(self) -> dict:

@@ -30,6 +30,9 @@ IN_PLACE_NODES = {
     "UnsqueezeBackward0": "UnsqueezeBackward1",
 }
 
+#: Names of nodes that are not the names of their types.
+QUALIFIED_NODES = {"CopyBackwards": "torch::autograd::CopyBackwards"}
+
 
 class KeptByName:
     """An object in place of a function: like a function, it is pickled by its public name and is its own copy."""
