@@ -385,6 +385,19 @@ def test_loops_without_scipys_python_code(shape: tuple[int, ...], norm: str) -> 
             np.testing.assert_array_equal(result, expected)
 
 
+@pytest.mark.parametrize(
+    ("name", "shape"),
+    [(name, shape) for name in ("fftn", "rfftn") for shape in ((1,), (4,), (5,), (2, 3), (4, 1, 6))]
+    + [("ifftn", (2, 3)), ("ifftn", (4, 1, 6))],
+)
+@pytest.mark.parametrize("dtype", [adjoint.float64, adjoint.float32, adjoint.int64])
+def test_phases_of_real_signals(name: str, shape: tuple[int, ...], dtype: adjoint.dtype) -> None:
+    """A frequency without an imaginary part has the phase 0 or pi. In torch, too, the inverse over one axis has -pi."""
+    x = adjoint.from_numpy(np.random.default_rng(0).integers(-5, 5, shape)).to(dtype)
+    y = getattr(adjoint.fft, name)(x).numpy()
+    assert (y.imag == 0).any() and not np.signbit(y.imag[y.imag == 0]).any()
+
+
 @pytest.mark.parametrize(("norm", "forward", "backward"), [("backward", 0, 2), ("forward", 2, 0), ("ortho", 1, 1)])
 def test_nodes_show_the_normalization(norm: str, forward: int, backward: int) -> None:
     x = adjoint.ones(4, requires_grad=True)

@@ -820,8 +820,16 @@ class _Fourier:
         def run(array: Any, **options: Any) -> Any:
             workers = get_num_threads() if array.size >= crossovers.THREADED_TRANSFORM else 1
             if type(array) is not numpy.ndarray or array.dtype.char not in types or not array.flags.aligned:
-                return transform(array, workers=workers, **options)
-            return loop(array, workers, **options)
+                result = transform(array, workers=workers, **options)
+            else:
+                result = loop(array, workers, **options)
+            whole = name == "fftn" or (name == "ifftn" and len(options["axes"]) > 1)
+            if whole and array.dtype.kind != "c":
+                # SciPy mirrors half a spectrum, and gives frequencies without an imaginary part -0. NumPy gives them 0,
+                # and torch does except for the inverse over one axis. The sign decides whether a phase is pi or -pi.
+                imaginary = result.imag
+                numpy.add(imaginary, 0, out=imaginary)
+            return result
 
         setattr(self, name, run)
         return run
