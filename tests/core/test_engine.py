@@ -147,7 +147,9 @@ def test_second_order_by_backward():
         (x**3).backward(create_graph=True)
     adjoint.set_warn_always(False)
     slope = x.grad
-    assert slope.grad_fn.name() == "torch::autograd::CopyBackwards" and repr(slope.grad_fn).startswith("<CopyBackwards ")
+    assert slope.grad_fn.name() == "torch::autograd::CopyBackwards" and repr(slope.grad_fn).startswith(
+        "<CopyBackwards "
+    )
     x.grad = None
     slope.backward()
     assert x.grad.item() == 12.0

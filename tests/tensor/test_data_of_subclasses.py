@@ -1,6 +1,7 @@
 """Subclasses made from data, and parameters."""
 
 import copy
+import pickle
 import re
 
 import pytest
@@ -37,6 +38,27 @@ def test_as_subclass_keeps_the_history():
     assert x.grad.tolist() == [2, 2]
     with raises(TypeError, "Creating a Tensor subclass from a class that does not inherit from Tensor"):
         x.as_subclass(int)
+
+
+def test_parameter_of_a_subclass_is_of_that_class():
+    data = adjoint.ones(2).as_subclass(Weight)
+    weight = adjoint.nn.Parameter(data)
+    assert type(weight) is Weight and isinstance(weight, adjoint.nn.Parameter) and weight.requires_grad
+    assert not isinstance(data, adjoint.nn.Parameter) and not isinstance(weight * 2, adjoint.nn.Parameter)
+    assert not adjoint.nn.Parameter(data, requires_grad=False).requires_grad
+    model = adjoint.nn.Module()
+    model.weight = weight
+    for owner in (model, copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
+        assert [(name, type(each)) for name, each in owner.named_parameters()] == [("weight", Weight)]
+    (model.weight * 3).sum().backward()
+    adjoint.optim.SGD(model.parameters(), lr=1.0).step()
+    assert data.tolist() == [-2, -2]
+    with raises(RuntimeError, "requires that detach() returns an instance of the same type"):
+        adjoint.nn.Parameter(Plain(adjoint.nn.Parameter(adjoint.ones(1))))
+
+
+class Plain(adjoint.nn.Parameter):
+    """Operations on it, also detach, return plain tensors."""
 
 
 def test_parameter():

@@ -14,14 +14,43 @@ from adjoint.tensor.tensor import Tensor
 __all__ = ["Buffer", "Parameter", "is_lazy"]
 
 
-class Parameter(Tensor):
+class _ParameterClass(type(Tensor)):  # type: ignore[misc]
+    """The metaclass that makes tensors with the mark of a parameter instances of Parameter."""
+
+    def __call__(cls, *args: Any, **options: Any) -> Any:
+        data = args[0] if args else options.get("data")
+        if cls is not Parameter or data is None or type(data) in (Tensor, Parameter):
+            return super().__call__(*args, **options)
+        return parameter_of_subclass(*args, **options)
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return super().__instancecheck__(instance) or (
+            cls is Parameter and isinstance(instance, Tensor) and bool(getattr(instance, "_is_param", False))
+        )
+
+
+def parameter_of_subclass(data: Tensor, requires_grad: bool = True) -> Tensor:
+    """A leaf of the data's own class with the mark of a parameter."""
+    leaf: Any = data.detach().requires_grad_(requires_grad)
+    if type(leaf) is not type(data):
+        raise RuntimeError(
+            f"Creating a Parameter from an instance of type {type(data).__name__} requires that detach() returns an "
+            f"instance of the same type, but return type {type(leaf).__name__} was found instead."
+        )
+    leaf.__dict__["_is_param"] = True
+    return leaf
+
+
+class Parameter(Tensor, metaclass=_ParameterClass):
     """A leaf that requires grad and shares the memory of `data`. Operations on it return plain tensors.
 
     Args:
-        data: a Tensor of any shape and dtype; None means an empty tensor.
+        data: a Tensor of any shape and dtype; None means an empty tensor. For an instance of a subclass the result is
+            one too, with a mark that makes it a Parameter for isinstance.
         requires_grad: whether the leaf requires grad.
 
-    Raises RuntimeError if an integer or bool tensor should require grad.
+    Raises RuntimeError if an integer or bool tensor should require grad, or if `detach()` of an instance of a subclass
+    does not return one.
 
     >>> import adjoint
     >>> weight = adjoint.nn.Parameter(adjoint.tensor([1.0, 2.0]))
