@@ -42,20 +42,31 @@ def _places_beyond(mode: str, n: int, before: int, behind: int) -> tuple[int, ..
     return tuple(position.tolist())
 
 
-def _check_margins(mode: str, input: Tensor, pad: Sizes, n: int) -> None:
-    shape = list(input.shape)
+@cached(1024)
+def _plan(mode: str, shape: Sizes, pad: Sizes, is_bool: bool) -> tuple[tuple[axis_maps.AxisMap, ...], Origin]:
+    """The maps of the last axes, and the name of the node. The margins are checked."""
+    n = len(pad) // 2
+    _check_margins(mode, list(shape), pad, n, is_bool)
+    maps = [
+        axis_maps.picks(size, _places_beyond(mode, size, pad[2 * i], pad[2 * i + 1]))
+        for i, size in zip(reversed(range(n)), shape[-n:], strict=True)
+    ]
+    return tuple(maps), Origin(f"{_MARGINS[mode]}{n}DBackward0", (("padding", pad),))
+
+
+def _check_margins(mode: str, shape: list[int], pad: Sizes, n: int, is_bool: bool) -> None:
     if mode != "circular":
         if not all(shape[-n - 1 :]):
             raise RuntimeError(
                 f"Expected {n + 1}D or {n + 2}D (batch mode) tensor with possibly 0 batch size and other non-zero "
                 f"dimensions for input, but got: {shape}"
             )
-        if input.dtype.long_name == "Bool":
+        if is_bool:
             kernel = "reflection" if mode == "reflect" else "replication"
             raise NotImplementedError(f"\"{kernel}_pad{n}d\" not implemented for 'Bool'")
     for i in range(n):
         before, behind = pad[2 * i], pad[2 * i + 1]
-        axis = input.ndim - 1 - i
+        axis = len(shape) - 1 - i
         size = shape[axis]
         if mode == "reflect" and max(before, behind) >= size:
             raise RuntimeError(
@@ -109,12 +120,7 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
         raise NotImplementedError(f"Unrecognised padding mode {mode}")
     if not (n in (1, 2, 3) and input.ndim in (n + 1, n + 2)):
         raise NotImplementedError(_OTHER_MODES.format(2 * n, input.ndim))
-    _check_margins(mode, input, numbers, n)
-    maps = [
-        axis_maps.picks(size, _places_beyond(mode, size, numbers[2 * i], numbers[2 * i + 1]))
-        for i, size in zip(reversed(range(n)), input.shape[-n:], strict=True)
-    ]
-    return ops.along_axes(input, tuple(maps), Origin(f"{_MARGINS[mode]}{n}DBackward0", (("padding", tuple(numbers)),)))
+    return ops.along_axes(input, *_plan(mode, tuple(input.shape), tuple(numbers), input.dtype.long_name == "Bool"))
 
 
 def _margins(function: str, pad: Any) -> Sizes:

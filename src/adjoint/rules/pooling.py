@@ -9,6 +9,7 @@ from math import prod
 
 from adjoint.arrays.kernels import axis_maps, scatter
 from adjoint.arrays.namespace import with_channels_as
+from adjoint.runtime.caches import cached
 
 from .declare import Array, Constant, Number, constant, general, linear, second_order_name
 
@@ -189,22 +190,28 @@ def _cut(pad):
     return tuple([-n for n in pad])
 
 
-@general(method=False, function=False, batching="align", dtypes="same")
-def constant_pad_nd(xp, input: Array, pad, value: Number = 0):
-    """Adds margins of a number around the last axes, given from the last axis on; negative margins crop."""
+@cached(1024)
+def _margins(shape, pad):
+    """The shape of a padded array, the part of it that the array fills, and that part of the array; None if empty."""
     n = len(pad) // 2
     pairs = [(pad[2 * i], pad[2 * i + 1]) for i in reversed(range(n))]
-    first = input.ndim - n
-    image = input.shape[first:]
+    image = shape[len(shape) - n :]
     padded = [size + before + behind for size, (before, behind) in zip(image, pairs, strict=True)]
-    shape = (*input.shape[:first], *padded)
-    result = xp.full(shape, value, dtype=input.dtype) if value else xp.zeros(shape, dtype=input.dtype)
     into, of = [], []
     for size, (before, behind) in zip(image, pairs, strict=True):
         into.append(slice(max(before, 0), max(before, 0) + size + min(before, 0) + min(behind, 0)))
         of.append(slice(max(-before, 0), size + min(behind, 0)))
-    if all(part.start < part.stop for part in of):
-        result[(..., *into)] = input[(..., *of)]
+    is_empty = not all(part.start < part.stop for part in of)
+    return (*shape[: len(shape) - n], *padded), (..., *into), None if is_empty else (..., *of)
+
+
+@general(method=False, function=False, batching="align", dtypes="same")
+def constant_pad_nd(xp, input: Array, pad, value: Number = 0):
+    """Adds margins of a number around the last axes, given from the last axis on; negative margins crop."""
+    shape, into, of = _margins(tuple(input.shape), tuple(pad))
+    result = xp.full(shape, value, dtype=input.dtype) if value else xp.zeros(shape, dtype=input.dtype)
+    if of is not None:
+        result[into] = input[of]
     return with_channels_as(result, input)
 
 
