@@ -6,6 +6,7 @@ import _thread
 import io
 import re
 import time
+from collections import OrderedDict
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from adjoint.core.modes.finite import failure
 from adjoint.core.operations.dependence import LostDerivativeError
 from adjoint.tensor.table import operations
 from adjoint.utils.checkpoint import checkpoint
+from adjoint.utils.hooks import RemovableHandle
 
 
 def leaf(*values: float) -> Any:
@@ -55,6 +57,31 @@ def test_a_shape_is_not_shown_where_no_gradient_flows_any_more() -> None:
     assert sizes == [(2,)] and node._saved_source_sym_sizes is None and node.next_functions[1] == (None, 0)
     (second,) = grad(gradient.sum(), w)
     assert second.tolist() == [12.0, 18.0, 0.0]  # 6 (w + 1), at the places of x
+
+
+def test_a_sequence_number_is_set_twice() -> None:
+    node = leaf().exp().grad_fn
+    for number in (5, 7):
+        node._set_sequence_nr(number)
+        assert node._sequence_nr() == number
+
+
+def test_a_handle_removes_its_hook_from_two_tables() -> None:
+    first, second = OrderedDict[int, Any](), OrderedDict[int, Any]()
+    handle = RemovableHandle(first, extra_dict=second)
+    first[handle.id] = second[handle.id] = len
+    handle.remove()
+    assert not first and not second
+
+
+def test_a_public_function_says_its_name() -> None:
+    assert repr(adjoint.atleast_1d) == "<function atleast_1d>"
+
+
+def test_no_numbers_are_drawn() -> None:
+    nothing = adjoint.zeros(0)
+    for draws in (adjoint.bernoulli(nothing), adjoint.poisson(nothing), adjoint.binomial(nothing, nothing)):
+        assert draws.shape == (0,)
 
 
 # which history counts -------------------------------------------------------------------------------------------------

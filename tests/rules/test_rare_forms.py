@@ -234,6 +234,11 @@ ERRORS: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         RuntimeError,
         r"index\(\): array is too big",
     ),
+    "eig of what is not finite": (
+        lambda: adjoint.linalg.eig(adjoint.tensor([[np.inf, 1.0], [1.0, 1.0]])),
+        RuntimeError,
+        "input tensor should not contain infs or NaNs",
+    ),
     "rnn_tanh": (lambda: recurrent("rnn_tanh", 3, 2), RuntimeError, "tanh_sequence: parts of gates of shape"),
     "gru": (lambda: recurrent("gru", 10, 10), RuntimeError, "gru_sequence: parts of gates of shape .* do not fit"),
     "series of R alone": (

@@ -804,11 +804,8 @@ def name_in_place(node):
 
 
 def first_defined(values):
-    """The first that is not None."""
-    for value in values:
-        if value is not None:
-            return value
-    return None
+    """The first that is not None; there is one."""
+    return next(iter([value for value in values if value is not None]))
 
 
 def is_number(value):

@@ -48,7 +48,7 @@ _NAMES: dict[str, str] = {
     "    by input: ops.reshape(g, input_shape) (saves nothing)":
         "Tensor.reshape_as atleast_1d atleast_2d flatten ravel",
     "Derivative, from the cotangent g of the result y of the operation split:\n"
-    "    by input: ops.cat(pieces(g), dim) (saves nothing)":
+    "    by input: ops.cat(list(g), dim) (saves nothing)":
         "Tensor.split chunk split",
     "Derivative, from the cotangent g of the result y of the operation sum_to_size:\n"
     "    by input: ops.sum_to_size(g, input_shape[batch_ndim:], batch_ndim) (saves nothing)":
@@ -614,7 +614,7 @@ _NAMES: dict[str, str] = {
     "Derivative: the chain rule through the recorded operations: unbind, clone_with_strides, joined.": "unbind_copy",
     "Derivative: the chain rule through the recorded operations: unfold, clone_with_strides.": "unfold_copy",
     "Derivative, from the cotangent g of the result y of the operation unsafe_split:\n"
-    "    by input: ops.cat(pieces(g), dim) (saves nothing)":
+    "    by input: ops.cat(list(g), dim) (saves nothing)":
         "unsafe_chunk",
     "Derivative: the chain rule through the recorded operations: unsqueeze, clone_with_strides.": "unsqueeze_copy",
     "Derivative: the chain rule through the recorded operations: getitem_unsqueeze, expand, cumprod (saves self),\n"

@@ -225,27 +225,12 @@ def index(xp, input: Array, indices: Indices):
     return xp.getitem(input, indices)
 
 
-def _sum_of_batch(ops, g, input_shape, indices):
-    """The cotangent of an array that a batch of indices picks from; the batch is the first axis of the indices."""
-    if any(kind_of(item) == "b" for item in indices if not isinstance(item, slice)):
-        return None
-    rank = max(item.ndim for item in indices if not isinstance(item, slice))
-    indices = tuple([
-        item if isinstance(item, slice) else item.reshape(item.shape[0], *(1,) * (rank - item.ndim), *item.shape[1:])
-        for item in indices
-    ])  # fmt: skip
-    if of_batch(indices) is not None:
-        # the axes that the places have lie behind those of the slices in front
-        g = moved_axis(ops, g, next(i for i, item in enumerate(indices) if not isinstance(item, slice)))
-    return ops.sum_at(g, input_shape, indices)
-
-
 def moved_axis(ops, x, axis):
     """An array with its first axis moved to another place."""
     return ops.permute(x, (*range(1, axis + 1), 0, *range(axis + 1, x.ndim))) if axis else x
 
 
-@index.vjp("input", summed=_sum_of_batch)
+@index.vjp("input")
 def _(ops, g, input_shape, indices):
     return ops.sum_at(g, input_shape, indices)
 

@@ -255,11 +255,9 @@ def check_parts(real, imag):
         raise RuntimeError(
             f"Expected both inputs to be Half, Float or Double tensors but got {first.long_name} and {second.long_name}"
         )
-    if first is not second:
-        raise RuntimeError(
-            f"Expected object of scalar type {first.long_name} but got scalar type {second.long_name} for second "
-            "argument"
-        )
+    raise RuntimeError(
+        f"Expected object of scalar type {first.long_name} but got scalar type {second.long_name} for second argument"
+    )
 
 
 def refuse_inexact(name):

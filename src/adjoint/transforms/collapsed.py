@@ -23,7 +23,7 @@ from adjoint.arrays.dtypes import kind_of
 from adjoint.core.graph import TensorBase
 from adjoint.core.operations.operation import Operation
 from adjoint.rules.derive import call
-from adjoint.rules.recurrences import Slot, Step, member_at, replace_arguments, slots_of, with_rank, zeros_for
+from adjoint.rules.recurrences import Slot, Step, member_at, replace_arguments, slots_of, zeros_for
 from adjoint.runtime.pytree import LEAF
 from adjoint.tensor.table import ops
 from adjoint.transforms import forward
@@ -67,7 +67,7 @@ class CollapsedLevel(TaylorLevel):
         if rows is NotImplemented:
             rows = by_series(step)
         if rule.outputs is None:
-            return self.fit(whole(rows, result), result)
+            return self.fit(rows, result)
         return tuple(self.fit(r, y) if kind_of(y._array) in "fc" else None for r, y in zip(rows, result, strict=True))
 
     def constant(self, tensor: TensorBase, coming: Any) -> Any:
@@ -92,18 +92,8 @@ def zeros(tensor: Any, n: int) -> Tensor:
     return rows
 
 
-def whole(rows: Tensor, y: Tensor) -> Tensor:
-    """Rows of the shape of the result."""
-    if rows.shape[1:] == y.shape:
-        return rows
-    expanded: Tensor = ops.expand(with_rank(ops, rows, y.ndim + 1), (rows.shape[0], *y.shape))
-    return expanded
-
-
-def with_last(rows: Tensor, more: Tensor | None) -> Tensor:
+def with_last(rows: Tensor, more: Tensor) -> Tensor:
     """Adds a term to the last row."""
-    if more is None:
-        return rows
     if is_alone(rows) and is_alone(more) and rows._array.base is None and rows._array[-1].shape == more._array.shape:
         rows._array[-1] += more._array
         return rows

@@ -260,8 +260,7 @@ def sum_of_products(derivative: Derivative, tangents: dict, values: list, result
         total = term if total is None else total + term
     if isinstance(total, numpy.generic):
         return new_tensor(numpy.asarray(total))
-    # a number replaces a constant array
-    return total if raw is None or total is None or isinstance(total, (int, float)) else new_tensor(total)
+    return total if raw is None or total is None else new_tensor(total)
 
 
 def raw_values(values: list, tangents: dict, result: TensorBase):
@@ -330,8 +329,6 @@ def as_tangent_of(tangent, output: TensorBase):
     """A tangent as a Tensor of the output's shape, dtype and layout."""
     if tangent is None:
         return None
-    if not isinstance(tangent, TensorBase):
-        tangent = ops.full_like(output, tangent)
     tensor: TensorBase = tangent
     array, target = tensor._array, output._array
     if type(array) is type(target) is _ndarray and dtype_of(array) is dtype_of(target):
@@ -459,8 +456,6 @@ def quick_tangent(derivative: Derivative, result: TensorBase, arrays: list, tang
         tangent = with_kept_memory(derivative.on_arrays, (arrays, tangents, value))
     else:
         tangent = derivative.on_arrays(arrays, tangents, value)
-    if tangent is None:
-        return
     if type(tangent) is not _ndarray:
         tangent = numpy.asarray(tangent)
     elif tangent is tangents[0] or tangent is tangents[1] or tangent.base is not None:

@@ -135,9 +135,7 @@ def apply_in_place(operation: Operation, values: list[Any]) -> bool:
         target_tangent = tangent_of(target, number)
         target_tangent = make_zero_tangent(target, number, tangent) if target_tangent is None else target_tangent
         copy = operations["copy"]
-        arguments = copy.arguments.bind(
-            (target_tangent, ops.zeros_like(target_tangent) if tangent is None else tangent), {}
-        )
+        arguments = copy.arguments.bind((target_tangent, tangent), {})
         write(copy, copy.arguments.prepare(arguments))
     return True
 
@@ -148,21 +146,21 @@ def write(operation: Operation, values: list[Any]) -> None:
         operation.proceed_in_place(list(values), DUAL_LEVELS)
 
 
-def make_zero_tangent(tensor: TensorBase, number: int, coming: Tensor | None) -> Tensor | None:
+def make_zero_tangent(tensor: TensorBase, number: int, coming: Tensor) -> Tensor | None:
     """Set zeros as the tangent of a tensor without one, and of its base.
 
     coming: the tangent that will be written there; the zeros get the same batches.
     """
     base: Any = tensor if tensor._view is None or is_hidden(tensor, number) else tensor._view.base
     propagation = propagations.get(number)
-    if propagation is not None and (base._tangents is None or base._tangents.get(number) is None):
+    if propagation is not None:
         set_tangent(base, number, propagation.constant(base, coming))
-    elif base._tangents is None or base._tangents.get(number) is None:
+    else:
         zeros = ops.zeros_like(base)
         if is_shared(base._array):
             # a write through one view is visible in all others, also in their tangents
             zeros = ops.clone_with_strides(zeros, steps_of_axes(base._array))
-        set_tangent(base, number, zeros if coming is None else batched_as(coming, zeros))
+        set_tangent(base, number, batched_as(coming, zeros))
     return tangent_of(tensor, number)
 
 

@@ -82,7 +82,7 @@ class Job:
         """Forward mode: for each output the blocks of all inputs."""
         with Progress(self.name, n_directions(inputs)) as progress:
             columns = [self._column(push, k, x, outputs, progress) for k, x in enumerate(inputs)]
-        return [list(row) for row in zip(*columns, strict=True)] if columns else [[] for _ in outputs]
+        return [[column[k] for column in columns] for k in range(len(outputs))]
 
     def _column(self, push: Push, k: int, x: Tensor, outputs: Sequence[Tensor], progress: Progress) -> list[Tensor]:
         if not x.numel():
@@ -121,10 +121,11 @@ class Job:
 
     def _of_cotangents(self, where: tuple[int, int], output: Tensor, x: Tensor, parts: list[Block]) -> Block:
         """A block from the vectors pulled back for the cotangents 1 and, if the output is complex, i."""
-        if all(part is None for part in parts):
+        # all cotangents use the same graph: either all have gradients, or none
+        if parts[0] is None:
             return None
         shape = (*output.shape, *x.shape)
-        rows = [zero_block(output, x) if part is None else ops.reshape(part, shape) for part in parts]
+        rows = [ops.reshape(part, shape) for part in parts]
         if len(rows) == 1:
             return rows[0]
         first, second = rows

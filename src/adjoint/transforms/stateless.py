@@ -174,16 +174,10 @@ class Entry:
         object.__setattr__(self, "_table", table)
 
     def __getattr__(self, name: str) -> Any:
-        table: dict[str, Any] = self._table
-        if name not in table:
-            raise AttributeError(name)
-        return table[name]
+        return self._table[name]
 
     def __setattr__(self, name: str, value: Any) -> None:
         self._table[name] = value
-
-    def __delattr__(self, name: str) -> None:
-        del self._table[name]
 
 
 def owners_of(module: Any, names: Iterable[str]) -> dict[str, tuple[Any, str]]:

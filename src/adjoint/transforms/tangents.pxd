@@ -34,7 +34,7 @@ cpdef object set_tangent(TensorBase tensor, object number, object tangent)
 
 cpdef bint is_alone(TensorBase tensor)
 cpdef object with_series(object array, object counter, object number, object series)
-cpdef object own_series(object result, object number, Py_ssize_t n)
+cpdef object own_series(object result, object number)
 cpdef object taken_series(TensorBase tensor, object number)
 
 

@@ -87,15 +87,15 @@ def with_series(array, counter, number, series):
     return tensor
 
 
-def own_series(result, number, n):
-    """The series of n coefficients that a Tensor has itself at a level; None where it has another one, or none."""
+def own_series(result, number):
+    """The series that a Tensor has itself at a level, in an array of NumPy's; else None."""
     if not isinstance(result, TensorBase):
         return None
     tensor: TensorBase = result
     series: TensorBase = None if tensor._tangents is None else tensor._tangents.get(number)
     if series is None or type(series._array) is not _ndarray:
         return None
-    return series if len(series._array) == n else None
+    return series
 
 
 def taken_series(tensor: TensorBase, number):

@@ -124,16 +124,14 @@ class TaylorLevel(forward.Propagation):
         return self.read(result, n)
 
     def read(self, result: Any, n: int) -> Any:
-        """The first n coefficients of results; constants have zeros from order 1 on."""
-        series = own_series(result, self.number, n)
+        """The n coefficients of results; constants have zeros from order 1 on."""
+        series = own_series(result, self.number)
         if series is not None or result is None:
             return series
         if isinstance(result, tuple):
             return tuple(self.read(part, n) for part in result)
         series = forward.tangent_of(result, self.number)
-        if series is None:
-            series = constant(result, n)
-        return series if series._array.shape[0] == n else series[:n]
+        return constant(result, n) if series is None else series
 
     def run(self, function: Callable[..., Any], *series: Any) -> Any:
         """The series of a function of Tensors that have these series."""

@@ -145,8 +145,6 @@ def error_of_kernel(rule: Any, names: tuple[str, ...], error: Exception, raw: li
         return explanation(registry.signature_of(rule), rule.name, (), by_name, error) or error
     if rule.kind == "elementwise":
         errors.check_broadcast([a for a in raw if is_array(a)])
-    if isinstance(error, numpy.exceptions.AxisError):
-        return IndexError(str(error))
     if type(error) is ValueError:
         return RuntimeError(f"{rule.name}(): {error}")
     return error

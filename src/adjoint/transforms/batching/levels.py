@@ -165,8 +165,6 @@ class BatchedKernel:
         if self.way == _ALIGNED:
             ranks = core_ranks(rule) if rule.batching == "core" else {}
             self.core = tuple([ranks.get(self.names[position], 0) for position in self.operands])
-            if self.sequence >= 0 or self.axes or self.new_axes or not self.operands:
-                self.way = _OTHER
         self.form = rule.batch_form
         self.needs = ()
         if self.form is not None:
@@ -236,8 +234,9 @@ class BatchedKernel:
         """True if the batch of a level has no members."""
         for position in self.operands:
             for value in values[position] if position == self.sequence else (values[position],):
-                if isinstance(value, BatchedBase) and cython.cast(BatchedBase, value).level == level:
-                    return not cython.cast(BatchedBase, value).data.shape[0]
+                is_own: cython.bint = isinstance(value, BatchedBase) and cython.cast(BatchedBase, value).level == level
+                if is_own and not cython.cast(BatchedBase, value).data.shape[0]:
+                    return True
         return False
 
     def in_one_run(self, values: list, level: cython.longlong):
@@ -271,8 +270,6 @@ class BatchedKernel:
         first = data[self.operands[0]]
         is_own = is_batched[0]
         if self.operands[0] == self.sequence:
-            if not first:
-                return NotImplemented
             first, is_own = first[0], is_batched[0][0]
         ndim: cython.Py_ssize_t = (first.ndim if hasattr(first, "ndim") else 0) - is_own
         fits: cython.bint = (
@@ -288,8 +285,7 @@ class BatchedKernel:
         else:
             result = kernel(*data[:n], **dict(zip(self.names[n:], data[n:])))
         if self.returns_one:
-            # an argument without the axis is equal for all members
-            return batched(level, result) if type(result) is _ndarray or getattr(result, "ndim", 0) else result
+            return batched(level, result)
         return tuple([batched(level, part) for part in result])
 
     def align(self, data: list, is_batched: list):
