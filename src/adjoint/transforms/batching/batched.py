@@ -55,7 +55,7 @@ CALLED_OPERATIONS = frozenset(
     ("add", "sub", "mul", "true_divide", "floor_divide", "remainder", "pow", "matmul", "neg", "abs", "copy")
     + ("bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not", "eq", "ne", "lt", "le", "gt", "ge")
     + ("batch_in", "batch_out", "batch_spread", "batch_sum", "real", "imag", "cast", "clone", "clone_with_strides")
-    + ("zeros_like", "ones_like", "full_like", "sum", "expand", "reshape", "view", "transpose", "permute")
+    + ("zeros_like", "ones_like", "sum", "expand", "reshape", "view", "transpose", "permute")
     + ("stack", "cat")
 )
 LOOP = (
