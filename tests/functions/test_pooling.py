@@ -256,8 +256,11 @@ def test_way_back_from_maxima() -> None:
 
 def test_windows_as_columns_and_back() -> None:
     x = rand(2, 3, 6, 5)
-    for kernel, dilation, padding, stride in itertools.product((1, (2, 3)), (1, 2), (0, (1, 2)), (1, (2, 3))):
-        columns = F.unfold(adjoint.tensor(x), kernel, dilation, padding, stride)
+    windows_of = [*itertools.product((1, (2, 3)), (1, 2), (0, (1, 2)), (1, (2, 3)))]
+    # windows that tile the image, in rows, in columns and as a whole
+    windows_of += [((2, 5), 1, 0, (2, 5)), ((6, 1), 1, 0, (6, 1)), ((1, 5), 1, 0, (1, 5)), ((6, 5), 1, 0, 1)]
+    for kernel, dilation, padding, stride in windows_of:
+        columns = F.unfold(adjoint.from_numpy(x), kernel, dilation, padding, stride)
         k, p, s = ((v, v) if isinstance(v, int) else v for v in (kernel, padding, stride))
         padded = np.pad(x, ((0, 0), (0, 0), (p[0], p[0]), (p[1], p[1])))
         spans = [dilation * (m - 1) + 1 for m in k]
@@ -266,10 +269,11 @@ def test_windows_as_columns_and_back() -> None:
         expected = windows.transpose(0, 1, 4, 5, 2, 3).reshape(columns.shape)
         np.testing.assert_array_equal(columns._array, expected)
         g = rand(*columns.shape)
-        image = F.fold(adjoint.tensor(g), (6, 5), kernel, dilation, padding, stride)
+        image = F.fold(adjoint.from_numpy(g), (6, 5), kernel, dilation, padding, stride)
         np.testing.assert_allclose((image._array * x).sum(), (g * expected).sum())
         one = F.fold(adjoint.tensor(g[0]), (6, 5), kernel, dilation, padding, stride)
         np.testing.assert_array_equal(one._array, image._array[0])
+        assert not np.shares_memory(columns._array, x) and not np.shares_memory(image._array, g)
 
 
 # padding --------------------------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from adjoint.arrays.namespace import with_channels_as
 from adjoint.runtime.caches import cached
 
 from .declare import Array, Constant, Number, constant, general, linear, second_order_name
+from .elementwise import row_major_copy
 
 # max pooling ----------------------------------------------------------------------------------------------------------
 
@@ -147,12 +148,24 @@ def places_in_drawn_windows(xp, input: Array, samples: Constant, kernel, results
 # windows as columns ---------------------------------------------------------------------------------------------------
 
 
+def _order_of_tiles(first, n, direction):
+    """The order of axes that moves the axes of windows before those of results (1), or back between them (-1)."""
+    numbers = range(first, first + 2 * n)
+    if direction > 0:
+        return (*range(first), *numbers[1::2], *numbers[::2])
+    return (*range(first), *[number for pair in zip(numbers[n:], numbers[:n], strict=True) for number in pair])
+
+
 @linear(method=False, function=False, dtypes="same", node="Im2ColBackward0")
 def im2col(xp, input: Array, maps):
     """The windows over the last axes, of all channels: (.., C, *image) gives (.., C * elements, windows)."""
     results = tuple([axis_map.results for axis_map in maps])
     count = prod([axis_map.passes for axis_map in maps])
     outer = input.shape[: input.ndim - len(maps)]
+    if all(axis_map.is_tiling for axis_map in maps):
+        tiles = xp.reshape(input, (*outer, *[n for axis_map in maps for n in (axis_map.results, axis_map.passes)]))
+        columns = row_major_copy(xp, xp.permute_dims(tiles, _order_of_tiles(len(outer), len(maps), 1)))
+        return xp.reshape(columns, (*outer[:-1], outer[-1] * count, prod(results)))
     columns = xp.zeros((*outer, count, *results), dtype=input.dtype)
     for element in axis_maps.elements(maps):
         xp.setitem(columns, (..., element.number, *element.into[1:]), axis_maps.elements_under(xp, input, element))
@@ -170,6 +183,10 @@ def col2im(xp, input: Array, maps):
     results = tuple([axis_map.results for axis_map in maps])
     count = prod([axis_map.passes for axis_map in maps])
     outer = (*input.shape[:-2], input.shape[-2] // count)
+    if all(axis_map.is_tiling for axis_map in maps):
+        columns = xp.reshape(input, (*outer, *[axis_map.passes for axis_map in maps], *results))
+        tiles = row_major_copy(xp, xp.permute_dims(columns, _order_of_tiles(len(outer), len(maps), -1)))
+        return xp.reshape(tiles, (*outer, *[axis_map.n for axis_map in maps]))
     columns = xp.reshape(input, (*outer, count, *results))
     image = xp.zeros((*outer, *[axis_map.n for axis_map in maps]), dtype=input.dtype)
     for element in axis_maps.elements(maps):

@@ -118,6 +118,12 @@ class AxisMap:
         return int(begins[0]), int(steps[0]) if len(steps) else 0, int(lengths[0])
 
     @computed_once
+    def is_tiling(self) -> bool:
+        """True if the results have neighbouring ranges of one length, which together are all elements."""
+        tiling = numpy.arange(self.n).reshape(self.results, -1) if self.results * self.passes == self.n else None
+        return tiling is not None and bool((self.index == tiling).all() and self.weight.all())
+
+    @computed_once
     def ranges(self) -> tuple[int, int, numpy.ndarray] | None:
         """n, the number of results, and for each pass (begin, end, first, step) of the summands of results[begin:end].
 
