@@ -38,6 +38,7 @@ NEED_MORE = {
     "list_array_gaps.py": "the versions of array libraries that the lists are about: `make gaps` compares them",
     "list_cupy_names.py": "CuPy",
     "list_torch_names.py": "PyTorch",
+    "list_torch_parameters.py": "PyTorch",
     "measure_distributed.py": "an MPI library",
     "try_torch_libraries.py": "PyTorch and the libraries that it tries: it writes docs/torch-libraries.md",
     "try_packages.py": "the packages that it tries, in an environment of their own: it writes docs/tried-with.md",

@@ -720,6 +720,10 @@ def test_options_of_torch_compile():
         assert adjoint.compile(lambda x: x * 2, **options)(x).tolist() == [2, 2]
         assert adjoint.compile(**options)(lambda x: x * 2)(x).tolist() == [2, 2]
     assert adjoint.compile(adjoint.sin, disable=True) is adjoint.sin
+    inner = adjoint.compile(lambda x: x * 2 if adjoint.compiler.is_compiling() else x * 3)
+    plain = adjoint.compiler.disable(lambda x: inner(x), reason="all of it runs eagerly")
+    alone = adjoint.compiler.disable(recursive=False)(lambda x: inner(x))
+    assert [plain(adjoint.ones(1)).item(), alone(adjoint.ones(1)).item()] == [3, 2]
     with pytest.raises(RuntimeError, match="Unrecognized mode=fast, should be one of: default, lite"):
         adjoint.compile(adjoint.sin, mode="fast")
     with pytest.raises(RuntimeError, match="Either mode or options can be specified"):

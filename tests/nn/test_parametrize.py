@@ -304,4 +304,6 @@ def test_older_forms():
     assert adjoint.linalg.matrix_norm(model.weight, 2).item() == pytest.approx(1, abs=1e-3)
     utils.remove_spectral_norm(model)
     assert [name for name, _ in model.named_parameters()] == ["bias", "weight"]
-    assert utils.stateless.functional_call(model, {"bias": adjoint.zeros(2)}, adjoint.zeros(3)).tolist() == [0, 0]
+    with pytest.warns(FutureWarning, match="Please use `adjoint.func.functional_call` instead"):
+        result = utils.stateless.functional_call(model, {"bias": adjoint.zeros(2)}, args=adjoint.zeros(3))
+    assert result.tolist() == [0, 0]

@@ -410,8 +410,11 @@ def reset() -> None:
         compiled.reset()
 
 
-def disable(fn: Callable[..., Any] | None = None) -> Any:
+def disable(fn: Callable[..., Any] | None = None, recursive: bool = True, *, reason: str | None = None) -> Any:
     """A function in which compiled functions run eagerly. Without an argument, a decorator.
+
+    recursive: if False, only the function itself runs eagerly, and compiled functions that it calls are replayed.
+    reason: a note for readers.
 
     >>> import adjoint
     >>> f = adjoint.compiler.disable(adjoint.compile(lambda x: x * 2))
@@ -419,8 +422,10 @@ def disable(fn: Callable[..., Any] | None = None) -> Any:
     tensor([2.])
     """
     if fn is None:
-        return disable
+        return functools.partial(disable, recursive=recursive, reason=reason)
     function = fn.function if isinstance(fn, Compiled) else fn
+    if not recursive:
+        return function
 
     @functools.wraps(function)
     def plain(*args: Any, **kwargs: Any) -> Any:

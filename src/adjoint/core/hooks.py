@@ -101,7 +101,7 @@ class RemovableHandle:
 _Hook = TypeVar("_Hook", bound=Callable[..., Any])
 
 
-def unserializable_hook(hook: _Hook) -> _Hook:
+def unserializable_hook(f: _Hook) -> _Hook:
     """Decorate a hook of a tensor that is lost on purpose when the tensor is pickled: there is no warning then.
 
     >>> import adjoint
@@ -109,8 +109,8 @@ def unserializable_hook(hook: _Hook) -> _Hook:
     ... def twice(gradient):
     ...     return gradient * 2
     """
-    hook.__torch_unserializable__ = True  # type: ignore[attr-defined]
-    return hook
+    f.__torch_unserializable__ = True  # type: ignore[attr-defined]
+    return f
 
 
 def warn_if_has_hooks(tensor: Any) -> None:

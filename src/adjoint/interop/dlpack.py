@@ -31,8 +31,10 @@ def dlpack_device(tensor: Tensor) -> tuple[int, int]:
     return tensor._array.__dlpack_device__()
 
 
-def from_dlpack(ext_tensor: Any, *, copy: bool | None = None) -> Tensor:
+def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
     """A Tensor that shares the memory of another library's array (or a copy of it, if copy is True).
+
+    device: where the tensor is to be; None means where the array is. On another device it is a copy.
 
     Memory of a CUDA device becomes a tensor on that device. Raises BufferError for a Tensor that requires grad, and for
     memory that is neither main memory nor on a CUDA device.
@@ -50,7 +52,8 @@ def from_dlpack(ext_tensor: Any, *, copy: bool | None = None) -> Tensor:
         ext_tensor = _Exchange(ext_tensor)
     array = _library_for(ext_tensor).from_dlpack(ext_tensor, copy=copy)
     from_numpy_dtype(array.dtype)
-    return new_tensor(array)
+    tensor = new_tensor(array)
+    return tensor if device is None else tensor.to(device)
 
 
 class _Exchange:

@@ -232,12 +232,12 @@ def get_rng_state() -> Any:
     return default_generator().get_state()
 
 
-def set_rng_state(state: Any) -> None:
+def set_rng_state(new_state: Any) -> None:
     """Set the state of the default generator.
 
-    state: a tensor of bytes from `get_rng_state`.
+    new_state: a tensor of bytes from `get_rng_state`.
     """
-    default_generator().set_state(state)
+    default_generator().set_state(new_state)
 
 
 # --- draws --------------------------------------------------------------------------------------------------

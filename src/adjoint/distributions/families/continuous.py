@@ -151,9 +151,9 @@ class HalfNormal(Parametric, TransformedDistribution):
     def _cdf(self, value: Any) -> Any:
         return adjoint.erf(value / (self.scale * math.sqrt(2)))
 
-    def icdf(self, value: Any) -> Any:
+    def icdf(self, prob: Any) -> Any:
         """The quantile of a probability."""
-        return self.scale * math.sqrt(2) * adjoint.erfinv(value)
+        return self.scale * math.sqrt(2) * adjoint.erfinv(prob)
 
     def entropy(self) -> Any:
         """0.5 + 0.5 log(π / 2) + log scale."""
@@ -267,9 +267,9 @@ class HalfCauchy(Parametric, TransformedDistribution):
     def _cdf(self, value: Any) -> Any:
         return 2 / math.pi * adjoint.atan(value / self.scale)
 
-    def icdf(self, value: Any) -> Any:
+    def icdf(self, prob: Any) -> Any:
         """The quantile of a probability."""
-        return self.scale * adjoint.tan(math.pi / 2 * value)
+        return self.scale * adjoint.tan(math.pi / 2 * prob)
 
     def entropy(self) -> Any:
         """log(2π scale)."""

@@ -341,8 +341,11 @@ class Wishart(_ByFactor):
         diagonal = covariance.diagonal(dim1=-2, dim2=-1)
         return self._wide_df * (covariance**2 + diagonal[..., :, None] * diagonal[..., None, :])
 
-    def rsample(self, sample_shape: Any = ()) -> Any:
-        """L A Aᵀ Lᵀ, with the factor A of M. S. Bartlett (1933): chi numbers on the diagonal, normal numbers below."""
+    def rsample(self, sample_shape: Any = (), max_try_correction: int | None = None) -> Any:
+        """L A Aᵀ Lᵀ, with the factor A of M. S. Bartlett (1933): chi numbers on the diagonal, normal numbers below.
+
+        max_try_correction: has no effect; torch draws again this often if a sample is singular, and none is here.
+        """
         n, shape = self._event_shape[-1], Size(sample_shape) + self._batch_shape
         degrees = self.df.expand(shape).unsqueeze(-1) - adjoint.arange(n, dtype=self.df.dtype, device=self.df.device)
         diagonal = (2 * adjoint._standard_gamma(degrees / 2)).clamp(min=adjoint.finfo(self.df.dtype).tiny).sqrt()

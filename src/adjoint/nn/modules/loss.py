@@ -119,6 +119,7 @@ KLDivLoss = _declare(
 PoissonNLLLoss = _declare(
     "PoissonNLLLoss",
     "log_input=True, full=False, size_average=None, eps=1e-8, reduce=None, reduction='mean'",
+    inputs="log_input, target",
     function="poisson_nll_loss",
     call="log_input full eps reduction",
     doc="Minus the log-probability of the target under Poisson distributions; log_input: the input has log-rates.",
