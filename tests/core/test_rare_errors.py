@@ -176,6 +176,11 @@ SECOND_TIME = "Trying to backward through the graph a second time"
         (leaf_replaced_by((3,)), RuntimeError, "a gradient of size [1] arrived at a leaf of size [3], whose data was"),
         (data_replaced_before_the_pass, RuntimeError, "The size of tensor a (3) must match the size of tensor b (2)"),
         (number_as_raw_saved, AttributeError, "'SumBackward1' object has no attribute '_raw_saved_dim': it saved 0"),
+        (
+            lambda: leaf().sum().grad_fn._raw_saved_self_sym_sizes,
+            AttributeError,
+            "'SumBackward0' object has no attribute '_raw_saved_self_sym_sizes': it saved (2,), no tensor",
+        ),
         (inference_tensor_saved, RuntimeError, "Inference tensors cannot be saved for backward."),
         (freed_saved_tensor, RuntimeError, SECOND_TIME),
         (node_hook_that_returns_a_number, TypeError, "expected tuple, but hook returned 'int'"),

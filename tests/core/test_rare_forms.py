@@ -110,6 +110,27 @@ def test_second_derivative_of_a_result_written_into_a_view(hooked: bool) -> None
     np.testing.assert_allclose(second.numpy(), [4 * np.e, 4 * np.e**2, 0], rtol=1e-6)
 
 
+class Copied(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        return x * 1
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        return g
+
+
+@pytest.mark.parametrize("copy", [lambda x: x * 1, Copied.apply])
+def test_a_saved_result_keeps_the_history_that_detach_cut_off(copy: Any) -> None:
+    x = leaf()
+    y = copy(x)
+    z = y * y
+    y.detach_()
+    (first,) = grad(z.sum(), x, create_graph=True)
+    (second,) = grad(first.sum(), x)
+    assert y.is_leaf and second.tolist() == [2, 2]
+
+
 def test_of_two_tensors_of_one_node_the_one_that_is_written_first_retains_its_gradient() -> None:
     """Both share the hook that retains; torch fails with an internal assertion."""
     y = leaf().exp()

@@ -31,6 +31,9 @@ TAYLOR: dict[str, Callable[[Any], Any]] = {
     "a maximum of several": lambda x: adjoint.stack([x, -x]).amax(0),
     "powers of constants": lambda x: (x * x + 1) ** adjoint.tensor([1.0, 2.5, 3.0], dtype=x.dtype),
     "a whole power": lambda x: x**3,
+    "a norm over axes": lambda x: adjoint.linalg.vector_norm(x * x[:, None], 3, dim=(0, 1)),
+    "logsumexp over axes": lambda x: adjoint.logsumexp(x * x[:, None], (0, 1)),
+    "a variance over axes": lambda x: (x * x[:, None]).var((0, 1)),
 }
 
 

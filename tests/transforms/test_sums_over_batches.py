@@ -133,6 +133,16 @@ def test_nested_batches(name: str) -> None:
     adjoint.testing.assert_close(actual, expected)
 
 
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_a_batch_in_which_the_other_factor_does_not_differ(create_graph: bool) -> None:
+    """The cotangent of the weight is a sum over the batch of the bias, too."""
+    w, x, bias = numbers(5, 4).requires_grad_(), numbers(3, 4), numbers(2, 5)
+    rows = vmap(lambda b: vmap(lambda x: F.linear(x, w, b))(x))(bias)
+    looped = adjoint.stack([F.linear(x, w, b) for b in bias])
+    actual, expected = [adjoint.autograd.grad(measure(y), w, create_graph=create_graph)[0] for y in (rows, looped)]
+    adjoint.testing.assert_close(actual, expected)
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_batches_that_differ_in_part(name: str) -> None:
     """The batch of the cotangent is another one than the batch of the saved values."""
