@@ -28,6 +28,8 @@ __all__ = [
     "get_overridable_functions",
     "handle_torch_function",
     "has_torch_function",
+    "has_torch_function_unary",
+    "has_torch_function_variadic",
     "is_tensor_like",
     "is_tensor_method_or_property",
     "resolve_name",
@@ -92,6 +94,26 @@ def has_torch_function(relevant_args: _Iterable[Any]) -> bool:
     False
     """
     return _any_overrides([]) or any(map(_has_override, relevant_args))
+
+
+def has_torch_function_unary(relevant_arg: Any) -> bool:
+    """`has_torch_function` of one argument.
+
+    >>> import adjoint
+    >>> adjoint.overrides.has_torch_function_unary(adjoint.ones(2))
+    False
+    """
+    return has_torch_function((relevant_arg,))
+
+
+def has_torch_function_variadic(*relevant_args: Any) -> bool:
+    """`has_torch_function` of several arguments.
+
+    >>> import adjoint
+    >>> adjoint.overrides.has_torch_function_variadic(adjoint.ones(2), 3)
+    False
+    """
+    return has_torch_function(relevant_args)
 
 
 def handle_torch_function(

@@ -147,6 +147,47 @@ def test_modified_view_that_needed_no_gradient():
     assert values(x.grad) == [3.0, 3.0]
 
 
+@pytest.mark.parametrize(
+    ("make_view", "message"),
+    [
+        (lambda x: make(lambda ctx, x: x).apply(x * 1), "Output 0 of My is a view and is being modified inplace. This"),
+        (lambda x: make(lambda ctx, x: x[:1]).apply(x * 1), "Output 0 of My is a view and is being modified inplace."),
+        (lambda x: (x * 1).split(1)[0], "Output 0 of Split is a view and is being modified inplace. This view is the"),
+        (
+            lambda x: hidden_view(x * 1),
+            "A view was created in no_grad mode and is being modified inplace with grad mode",
+        ),
+        (lambda x: hidden_view(x), "a leaf Variable that requires grad has been used in an in-place operation"),
+        (
+            lambda x: make(lambda ctx, x: x).apply(x.detach()),
+            "A view was created in no_grad mode and is being modified",
+        ),
+    ],
+)
+def test_views_that_no_function_may_modify(make_view, message):
+    """The message is about this modification, not about an earlier one."""
+    function = make(lambda ctx, x, y: (ctx.mark_dirty(x), x.add_(y))[1], lambda ctx, g: (g, g))
+    x = leaf(1.0, 2.0)
+    with pytest.raises(RuntimeError, match=message):
+        function.apply(make_view(x), leaf(1.0))
+
+
+def hidden_view(x):
+    with adjoint.no_grad():
+        return x[:1]
+
+
+def test_a_view_by_a_function_without_history_gets_none_later():
+    """Its history would lack the function's own derivative."""
+    base = adjoint.ones(2, dtype=adjoint.float64)
+    view = make(lambda ctx, x: x, lambda ctx, g: g * 5).apply(base)
+    base.mul_(leaf(2.0, 3.0))
+    with pytest.raises(
+        RuntimeError, match="A view was created in no_grad mode and its base or another view of its base"
+    ):
+        view * 2
+
+
 def test_modified_and_saved():
     def forward(ctx, x):
         ctx.mark_dirty(x)

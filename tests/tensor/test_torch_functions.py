@@ -118,6 +118,8 @@ def test_functions_in_place_keep_the_object() -> None:
 def test_questions() -> None:
     x = of_sub()
     assert overrides.has_torch_function((x,)) and overrides.has_torch_function((Foreign(),))
+    assert overrides.has_torch_function_unary(x) and not overrides.has_torch_function_unary(3)
+    assert overrides.has_torch_function_variadic(3, x) and not overrides.has_torch_function_variadic(3, 4)
     assert not overrides.has_torch_function((adjoint.ones(2), adjoint.nn.Parameter(adjoint.ones(2)), 3))
     assert overrides.is_tensor_like(Foreign()) and not overrides.is_tensor_like(3)
     assert overrides.is_tensor_method_or_property(Tensor.reshape)

@@ -421,7 +421,11 @@ def without_history(value: Any, is_input: bool, is_dirty: bool) -> Tensor:
         return value
     if needs_grad(value):
         return value.detach()
-    return value if is_dirty else ops.view(value, value._array.shape)
+    if is_dirty:
+        return value
+    # a history that the view got later would lack the function
+    with no_grad():
+        return ops.view(value, value._array.shape)
 
 
 def with_history(value: Any, node: Any, nr: int, is_input: bool, origin: str) -> Tensor:
@@ -438,7 +442,14 @@ def with_history(value: Any, node: Any, nr: int, is_input: bool, origin: str) ->
 
 def check_in_place(tensor: TensorBase, records: bool, n_outputs: int) -> None:
     """Raise RuntimeError if an input must not have been modified in place while recording."""
-    if tensor.requires_grad and tensor.is_leaf:
+    view = tensor._view
+    if view is not None:
+        # the write has made the history of a view stale, so these checks come before it is read
+        if tensor._node is None and view.base._requires:
+            raise RuntimeError(DIRTY_LEAF)
+        if records and not tensor._requires and view.origin not in (None, errors.SEPARATE):
+            raise errors.view_modified(view.origin, tensor._node, tensor._output_nr, False)
+    if tensor._requires or (tensor.requires_grad and tensor.is_leaf):
         raise RuntimeError(DIRTY_LEAF)
     errors.check_in_place(tensor, int(records))
     if records and tensor._view is not None and n_outputs > 1:
