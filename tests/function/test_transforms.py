@@ -343,6 +343,17 @@ def test_tangents_of_views_and_of_modified_inputs():
     assert_close(tangents(fill, (X, Y), (X.clone(), None)), Y * 3)
 
 
+@pytest.mark.parametrize("forward", [lambda ctx, x: x.view(2, 1), lambda ctx, x: x, lambda ctx, x: x[:1]])
+@pytest.mark.parametrize("requires_grad", [False, True])
+def test_outputs_of_a_primal_have_no_tangent(forward, requires_grad):
+    """A view of a primal shares memory with a tensor that has a tangent."""
+    function = make_function(forward=forward, jvp=lambda ctx, t: t)
+    with forward_ad.dual_level():
+        x = X.clone().requires_grad_(requires_grad)
+        primal = forward_ad.unpack_dual(forward_ad.make_dual(x, Y) * 2).primal
+        assert forward_ad.unpack_dual(function.apply(primal.view(3)[:2])).tangent is None
+
+
 def test_outputs_without_tangent():
     def forward(ctx, x):
         constant = x * 3

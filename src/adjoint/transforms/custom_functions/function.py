@@ -505,6 +505,7 @@ def evaluate(cls: type[Function], args: tuple[Any, ...], levels: tuple[int, ...]
     with forward.outside(tuple(outer)):
         node, outputs, single = evaluate(cls, args, tuple(outer))
         if all(t is None for t in tangents):
+            hide_tangents(outputs, level)
             return node, outputs, single
         propagation = forward.propagation_of(level)
         if propagation is not None:
@@ -568,6 +569,17 @@ def check_modified(returned: Tensor | None, expected: Tensor, version: int | Non
         raise RuntimeError(DIRTY_TANGENT_AS_IT_WAS)
     if returned is not expected:
         raise RuntimeError(DIRTY_TANGENT)
+
+
+def hide_tangents(outputs: Sequence[Any], level: int) -> None:
+    """Let outputs of arguments without tangents have none: a view of a primal shares memory with a tensor that has."""
+    for output in outputs:
+        if (
+            isinstance(output, TensorBase)
+            and output._view is not None
+            and forward.tangent_of(output, level) is not None
+        ):
+            forward.set_tangent(output, level, None)
 
 
 def check_tangent_shape(output: TensorBase, tangent: Tensor | None) -> None:
