@@ -144,6 +144,14 @@ typedef struct {
     int from_zero; /* each sum begins with zero, which makes zero of a negative one */
 } adj_axis_map;
 
+/* Whether each result is one element as it is. */
+static int adj_is_gather(const adj_axis_map *map) {
+    if (map->weights || map->from_zero) return 0;
+    for (Py_ssize_t i = 0; i <= map->m; i++)
+        if (map->starts[i] != i) return 0;
+    return 1;
+}
+
 /* One summand of a row of sums. */
 #define ADJ_ROW(op)                                                                                                    \
     if (w) for (Py_ssize_t j = 0; j < inner; j++) out[j] op w[k] * row[j];                                             \
@@ -152,6 +160,15 @@ typedef struct {
     static void name(const adj_axis_map *map, const type *x, type *out) {                                              \
         const Py_ssize_t inner = map->inner;                                                                           \
         const type *w = (const type *)map->weights;                                                                    \
+        if (adj_is_gather(map)) {                                                                                      \
+            for (Py_ssize_t o = 0; o < map->outer; o++, x += map->n * inner)                                           \
+                for (Py_ssize_t i = 0; i < map->m; i++, out += inner) {                                                \
+                    const type *row = x + map->elements[i] * inner;                                                    \
+                    if (inner == 1) *out = *row;                                                                       \
+                    else memcpy(out, row, inner * sizeof *out);                                                        \
+                }                                                                                                      \
+            return;                                                                                                    \
+        }                                                                                                              \
         for (Py_ssize_t o = 0; o < map->outer; o++, x += map->n * inner)                                               \
             for (Py_ssize_t i = 0; i < map->m; i++, out += inner) {                                                    \
                 int64_t k = map->starts[i], end = map->starts[i + 1];                                                  \

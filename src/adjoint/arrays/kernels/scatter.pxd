@@ -55,11 +55,14 @@ cdef bint _are_of_one_kind(tuple values)
 )
 cpdef object add_elements(object g, object indices, Py_ssize_t n_images, Py_ssize_t n)
 
+cpdef object add_rows(object values, object rows, object shape, Py_ssize_t n)
+cdef object _check_rows(object values, object rows)
+
 @cython.locals(
     size=cython.int, length=Py_ssize_t, width=Py_ssize_t, source=cython.p_char, first=cython.p_char,
     second=cython.p_char,
 )
-cpdef object add_rows(object values, object rows, object shape, Py_ssize_t n)
+cpdef bint add_rows_to(object out, object values, object rows, Py_ssize_t n) except -1
 
 cpdef object are_within(object numbers, Py_ssize_t least, Py_ssize_t limit)
 cpdef object take_along(object array, object index, int axis)

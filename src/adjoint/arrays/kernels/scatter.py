@@ -57,26 +57,37 @@ if compiled:
 
         None if a number is out of range.
         """
-        if not _are_of_one_kind((values,)) or type(rows) is not numpy.ndarray:
-            raise TypeError(
-                f"expected an array of float32 or float64 and one of ints, got {type(values).__name__} and "
-                f"{type(rows).__name__}"
-            )
+        _check_rows(values, rows)
+        out = numpy.zeros(shape, values.dtype)
+        return out if add_rows_to(out, values, rows, n) else None
+
+    def add_rows_to(out, values, rows, n):
+        """Add each row of `values` to the row numbered in `rows` of a row-major array, n rows in memory.
+
+        False, and no change, if a number is out of range.
+        """
+        _check_rows(values, rows)
         if not adj_is_row_major(values):
             values = numpy.ascontiguousarray(values)
         if rows.dtype is not _INT64 or not adj_is_row_major(rows):
             rows = numpy.ascontiguousarray(rows, numpy.int64)
         length = adj_n_elements(rows)
         if not adj_all_within(adj_bytes(rows), length, 0, n):
-            return None
-        out = numpy.zeros(shape, values.dtype)
+            return False
         size, width = 4 if adj_precision(values) else 8, adj_n_elements(values) // length if length else 0
-        if adj_n_elements(out) < n * width:
-            raise ValueError(f"{n} rows of {width} elements do not fit in an array of shape {shape}")
+        if adj_n_elements(out) < n * width or adj_precision(out) != adj_precision(values):
+            raise ValueError(f"{n} rows of {width} elements do not fit in an array of shape {out.shape}")
         source, first, second = adj_bytes(values), adj_bytes(rows), adj_bytes(out)
         with cython.nogil:
             adj_add_rows(size, source, first, length, width, second)
-        return out
+        return True
+
+    def _check_rows(values, rows):
+        if not _are_of_one_kind((values,)) or type(rows) is not numpy.ndarray:
+            raise TypeError(
+                f"expected an array of float32 or float64 and one of ints, got {type(values).__name__} and "
+                f"{type(rows).__name__}"
+            )
 
     def are_within(numbers, least, limit):
         """True if all of some integers, an array of NumPy's, are at least `least` and below `limit`; None: unknown."""

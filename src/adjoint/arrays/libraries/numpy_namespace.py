@@ -50,12 +50,26 @@ _SPECIAL = {
 def index_add(array: Any, where: Any, source: Any) -> Any:
     """A copy of `array` with `source` added at the places that `array[where]` picks; repeated places add up."""
     result = array.astype(_wide(array.dtype))
+    if _added_by_rows(result, where, source):
+        return result
     places = _flat_places(result, where)
     if places is None:
         numpy.add.at(result, where, source)
     else:
         numpy.add.at(result.reshape(-1), places.reshape(-1), numpy.broadcast_to(source, places.shape).reshape(-1))
     return result.astype(array.dtype, copy=False)
+
+
+def _added_by_rows(result: Any, where: Any, source: Any) -> bool:
+    """Add the rows of `source` to the rows that arrays of places name; False, and no change, for others."""
+    if type(where) is not tuple or not scatter.can_do(result, source) or not result.flags.c_contiguous:
+        return False
+    if not all(type(item) is numpy.ndarray and item.dtype.kind in "iu" for item in where):
+        return False
+    rows = _row_numbers(where, result.shape)
+    if rows is None or source.shape != (*rows.shape, *result.shape[len(where) :]):
+        return False
+    return bool(scatter.add_rows_to(result, source, rows, math.prod(result.shape[: len(where)])))
 
 
 def _flat_places(array: Any, where: Any) -> Any:
@@ -370,6 +384,10 @@ def sum_at(shape: tuple[int, ...], where: tuple[Any, ...], values: Any) -> Any:
         sums = _sums_at_places(shape, where, values)
         if sums is not None:
             return sums
+    if len(arrays) == 1 and scatter.can_do(values):
+        sums = _sums_along(shape, where, values)
+        if sums is not None:
+            return sums
     fits_sparse = values.dtype.kind in "fc" and values.dtype.itemsize >= 4
     if len(where) == 1 and len(shape) > 1 and values.size >= _MANY and fits_sparse:
         return _sum_rows(shape, where[0], values)
@@ -390,6 +408,18 @@ def _sums_at_places(shape: tuple[int, ...], where: tuple[Any, ...], values: Any)
     if rows is None or values.shape != (*rows.shape, *shape[len(where) :]):
         return None
     return scatter.add_rows(values, rows, shape, math.prod(shape[: len(where)]))
+
+
+def _sums_along(shape: tuple[int, ...], where: tuple[Any, ...], values: Any) -> Any:
+    # one array of places behind full slices: its axes move to the front, and that of the sums back
+    axis = [isinstance(item, numpy.ndarray) for item in where].index(True)
+    n = where[axis].ndim
+    places = range(axis, axis + n)
+    moved = values.transpose((*places, *range(axis), *range(axis + n, values.ndim)))
+    sums = _sums_at_places((shape[axis], *shape[:axis], *shape[axis + 1 :]), (where[axis],), moved)
+    if sums is None:
+        return None
+    return numpy.ascontiguousarray(sums.transpose((*range(1, axis + 1), 0, *range(axis + 1, len(shape)))))
 
 
 def add_at(target: Any, where: Any, values: Any) -> None:
