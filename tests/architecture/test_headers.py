@@ -16,7 +16,7 @@ PARTS = {
     "series_loops.h",
     "vector_ufuncs_end.h", "vector_ufuncs_loops.h", "vector_ufuncs_single.h", "vector_ufuncs_tables.h",
     "pairs_loops.h", "paths_loops.h", "sequences_loops.h", "updates_loops.h", "vector_ufuncs_vectors.h",
-    "vectors_exp.h", "vectors_fused.h", "vectors_kind.h", "vectors_loops.h",
+    "vectors_exp.h", "vectors_fused.h", "vectors_kind.h", "vectors_log.h", "vectors_loops.h",
 }  # fmt: skip
 
 

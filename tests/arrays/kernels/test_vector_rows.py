@@ -72,6 +72,31 @@ def test_softmax_back(kind: int, logarithm: bool, dtype: Any) -> None:
         np.testing.assert_allclose(result, expected, rtol=0, atol=TOLERANCE[dtype] * (1 + abs(wide).sum(1).max() / 10))
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("name", ["softmax", "log_softmax"])
+def test_softmax_along_columns(kind: int, name: str, dtype: Any) -> None:
+    """As along rows, forward and backward; each column has the bits that it has alone, wherever it lies."""
+    rng = np.random.default_rng(0)
+    logarithm = name == "log_softmax"
+    for n in (1, 2, 33, 64, 65, 300):
+        for columns in (1, 3, 16, 37, 150):
+            x = rng.normal(size=(2, n, columns)).astype(dtype) * 20
+            x[0, n // 2, columns // 2] = -np.inf if n > 1 else 0
+            y, g = kernel(name, x, 1), rng.normal(size=x.shape).astype(dtype)
+            rows, of_rows = [np.ascontiguousarray(np.moveaxis(array, 1, 2)) for array in (x, g)]
+            expected = kernel(name, rows, 2)
+            eps = np.finfo(dtype).eps
+            np.testing.assert_allclose(np.moveaxis(y, 1, 2), expected, rtol=8 * eps, atol=8 * eps)
+            result = vectors.softmax_back(g, y, 1, logarithm)
+            expected = vectors.softmax_back(of_rows, np.ascontiguousarray(np.moveaxis(y, 1, 2)), 2, logarithm)
+            atol = TOLERANCE[dtype] * (1 + abs(g).sum(1).max() / 10)
+            np.testing.assert_allclose(np.moveaxis(result, 1, 2), expected, rtol=0, atol=atol)
+            for j in {0, columns // 2, columns - 1}:
+                np.testing.assert_array_equal(kernel(name, x[1:, :, j : j + 1], 1), y[1:, :, j : j + 1])
+                alone = vectors.softmax_back(g[1:, :, j : j + 1], y[1:, :, j : j + 1], 1, logarithm)
+                np.testing.assert_array_equal(alone, result[1:, :, j : j + 1])
+
+
 def test_what_is_not_finite(kind: int) -> None:
     inf, nan = np.inf, np.nan
     rows = [[0, 1, nan], [inf, 0, 1], [-inf, -inf, -inf], [-inf, 0, 0], [3e38, -3e38, 0]]
@@ -81,6 +106,11 @@ def test_what_is_not_finite(kind: int) -> None:
         x[:, :3] = rows
         result = kernel("softmax", x, 1)
         np.testing.assert_allclose(result[:, :3], np.array(expected, np.float32), rtol=1e-6)
+        columns = kernel("softmax", np.ascontiguousarray(x.T), 0)
+        np.testing.assert_allclose(columns[:3].T, np.array(expected, np.float32), rtol=1e-6)
+        columns = kernel("log_softmax", np.ascontiguousarray(x.T), 0)[:3].T
+        logarithms = [[nan] * 3, [nan] * 3, [nan] * 3, [-inf, np.log(0.5), np.log(0.5)], [0, -inf, -3e38]]
+        np.testing.assert_allclose(columns, np.array(logarithms, np.float32), rtol=1e-6)
 
 
 LAYOUTS = [
@@ -199,7 +229,6 @@ def test_layouts_that_are_left_to_whole_arrays() -> None:
     assert vectors.standardized(x, np.ones((1, 6, 8)), None, (1, 2), 1e-5) is None  # of another dtype
     assert vectors.standardized(x.astype(np.float16), None, None, (1, 2), 1e-5) is None
     assert vectors.standardized(x[:0], None, None, (1, 2), 1e-5) is None
-    assert vectors.softmax(x, 1, False) is None
     assert vectors.softmax(x.astype(np.complex64), 2, False) is None
     assert vectors.softmax_back(x, x.astype(np.float64), 2, False) is None
 

@@ -8,7 +8,7 @@ ADJ_TARGET ADJ_INLINE void ADJ_NAME(adj_add_coordinate)(const int norm, const V 
         *sum += size * size;
         return;
     }
-    *(W *)&size &= ~ADJ_SIGN_BIT;
+    *(W *)&size &= ~ADJ_SIGN;
     if (norm == ADJ_SIZES)
         *sum += size;
     else {
@@ -29,7 +29,7 @@ ADJ_TARGET ADJ_INLINE void ADJ_NAME(adj_slope_of)(const int norm, const V *away,
     W above = *away > 0, below = *away < 0;
     ADJ_NAME(adj_choose)(&above, g, &zero, slope);
     ADJ_NAME(adj_choose)(&below, &turned, slope, slope);
-    *(W *)&size &= ~ADJ_SIGN_BIT;
+    *(W *)&size &= ~ADJ_SIGN;
     W largest = size == *y;
     if (norm == ADJ_LARGEST) ADJ_NAME(adj_choose)(&largest, slope, &zero, slope);
 }

@@ -5,7 +5,7 @@
 ADJ_TARGET ADJ_INLINE void ADJ_NAME(adj_sigmoid_of)(const V *x, V *result) {
     const V one = ADJ_ALL(1);
     V power, above;
-    *(W *)&power = *(const W *)x | ADJ_SIGN_BIT;
+    *(W *)&power = *(const W *)x | ADJ_SIGN;
     ADJ_NAME(adj_exp)(&power, &power);
     W right = *(const W *)x >= 0;
     ADJ_NAME(adj_choose)(&right, &one, &power, &above);
@@ -16,14 +16,14 @@ ADJ_TARGET ADJ_INLINE void ADJ_NAME(adj_sigmoid_of)(const V *x, V *result) {
 ADJ_TARGET ADJ_INLINE void ADJ_NAME(adj_tanh_of)(const V *x, V *result) {
     const V most = ADJ_ALL(ADJ_C(20.0f, 44.0));
     V twice = *x + *x, rest, scale;
-    *(W *)&twice &= ~ADJ_SIGN_BIT;
+    *(W *)&twice &= ~ADJ_SIGN;
     W beyond = twice > most, power;
     ADJ_NAME(adj_choose)(&beyond, &most, &twice, &twice);
     ADJ_NAME(adj_exp_parts)(&twice, &power, &rest);
     ADJ_NAME(adj_power_of_two)(&power, &scale);
     rest = ADJ_FMA(scale, rest, scale - 1);
     rest = rest / (rest + 2);
-    *(W *)result = (*(W *)&rest & ~ADJ_SIGN_BIT) | (*(const W *)x & ADJ_SIGN_BIT);
+    *(W *)result = (*(W *)&rest & ~ADJ_SIGN) | (*(const W *)x & ADJ_SIGN);
 }
 
 /* a vector of n elements, filled up with 0 */

@@ -12,6 +12,7 @@
 #include <string.h>
 #include "numpy_arrays.h"
 #include "vectors_intrinsics.h"
+#include "vector_ufuncs_tables.h"
 #include "optimized_begin.h"
 
 /* Images of channels as grids that a kernel reads at shifts of one flat axis; see convolution.py. All axes are three.
@@ -141,6 +142,7 @@ static void (*const adj_loops[][2][ADJ_KINDS])(void *) = {
     ADJ_LOOP(adj_sequence), ADJ_LOOP(adj_paths), ADJ_LOOP(adj_update_all), ADJ_LOOP(adj_pairs),
     ADJ_LOOP(adj_standardize_columns), ADJ_LOOP(adj_standardize_columns_back),
     ADJ_LOOP(adj_distances), ADJ_LOOP(adj_distances_of_columns),
+    ADJ_LOOP(adj_softmax_columns), ADJ_LOOP(adj_softmax_columns_back),
 };
 
 /* the loop with this number, for elements of `size` bytes and a kind of processor */

@@ -29,7 +29,7 @@ from .processor import kind_in_use
 #: The loops' numbers in vectors.h.
 _CONVOLVE, _CORRELATE, _SOFTMAX, _SOFTMAX_BACK, _STANDARDIZE, _STANDARDIZE_BACK = range(6)
 _SEQUENCE, _PATHS, _UPDATES, _PAIRS, _STANDARDIZE_COLUMNS, _STANDARDIZE_COLUMNS_BACK = range(6, 12)
-_DISTANCES, _DISTANCES_OF_COLUMNS = range(12, 14)
+_DISTANCES, _DISTANCES_OF_COLUMNS, _SOFTMAX_COLUMNS, _SOFTMAX_COLUMNS_BACK = range(12, 16)
 
 _FLOATS = (numpy.dtype("float32"), numpy.dtype("float64"))
 _INT64 = numpy.dtype("int64")
@@ -180,24 +180,35 @@ def _is_here(x):
 
 
 def softmax(x, dim, logarithm):
-    """exp(x) along an axis over its sum, or the logarithm of that; along the last axis only."""
-    ndim = x.ndim
-    if not ndim or dim != ndim - 1 or not _row_wise((x,)):
+    """exp(x) along an axis over its sum, or the logarithm of that."""
+    if not x.ndim or not _row_wise((x,)):
         return None
     x = _contiguous(x)
-    out = _new_alike(x)
-    _run_rows(_SOFTMAX, logarithm, (x, None, None, None, out), _plain_rows(x), 0.0, _threads(4 * x.size))
+    out, is_last = _new_alike(x), dim == x.ndim - 1
+    sizes = _plain_rows(x) if is_last else _plain_columns(x.shape, dim)
+    loop = _SOFTMAX if is_last else _SOFTMAX_COLUMNS
+    _run_rows(loop, logarithm, (x, None, None, None, out), sizes, 0.0, _threads(4 * x.size))
     return out
 
 
 def softmax_back(g, y, dim, logarithm):
     """The Jacobian of `softmax` with the result y, transposed, times g."""
-    if not _is_here(y) or not y.ndim or dim != y.ndim - 1 or g.shape != y.shape or not _row_wise((y, g)):
+    if not _is_here(y) or not y.ndim or g.shape != y.shape or not _row_wise((y, g)):
         return None
     g, y = _contiguous(g), _contiguous(y)
-    out = _new_alike(y)
-    _run_rows(_SOFTMAX_BACK, logarithm, (y, g, None, None, out), _plain_rows(y), 0.0, _threads(4 * y.size))
+    out, is_last = _new_alike(y), dim == y.ndim - 1
+    sizes = _plain_rows(y) if is_last else _plain_columns(y.shape, dim)
+    loop = _SOFTMAX_BACK if is_last else _SOFTMAX_COLUMNS_BACK
+    _run_rows(loop, logarithm, (y, g, None, None, out), sizes, 0.0, _threads(4 * y.size))
     return out
+
+
+@cached(1024)
+def _plain_columns(shape, dim):
+    """The sizes of a job for the axis `dim`: matrices that follow each other, in which it is the first axis."""
+    n, columns = shape[dim], prod(shape[dim + 1 :])
+    parts = prod(shape[:dim]) * -(-columns // _COLUMNS)
+    return columns, n, 1, n * columns, columns, 1, 0, 0, parts, False
 
 
 def _contiguous(array):

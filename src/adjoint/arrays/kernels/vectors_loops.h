@@ -269,6 +269,7 @@ ADJ_TARGET static void ADJ_NAME(adj_correlate)(void *of) {
 /* rows ------------------------------------------------------------------------------------------------------------ */
 
 #include "vectors_exp.h"
+#include "vectors_log.h"
 
 /* the elements of a row that fill no vector, with others behind them */
 ADJ_TARGET ADJ_INLINE void ADJ_NAME(adj_rest)(const T *from, int64_t n, T others, V *result) {
@@ -382,6 +383,114 @@ ADJ_TARGET static void ADJ_NAME(adj_softmax_back)(void *of) {
             }
         }
 }
+
+/* The elements of n columns, at most a vector, and others behind them: what follows in memory, which has `rest` elements
+   from here on, or zeros. */
+ADJ_TARGET ADJ_INLINE void ADJ_NAME(adj_columns_at)(const T *from, int64_t n, int64_t rest, V *result) {
+    if (rest >= WIDTH) *result = *(const V *)from;
+    else ADJ_NAME(adj_rest)(from, n, 0, result);
+}
+ADJ_TARGET ADJ_INLINE void ADJ_NAME(adj_put_columns)(T *to, int64_t n, const V *values) {
+    if (n >= WIDTH) *(V *)to = *values;
+    else memcpy(to, values, n * sizeof(T));
+}
+
+/* The columns of a part, a vector at a time: `left` are at x, g and out, and `rest` elements from there on. A part has
+   ADJ_COLUMNS columns of one of the matrices (runs, rows), which are row_step apart. */
+#define ADJ_EACH_COLUMN                                                                                                \
+    const int64_t blocks = (job->rows + ADJ_COLUMNS - 1) / ADJ_COLUMNS, step = job->run_step, runs = job->runs;        \
+    const int64_t all = job->parts / blocks * job->row_step;                                                           \
+    for (int64_t part; (part = adj_next(job)) < job->parts;)                                                           \
+        for (int64_t i = part % blocks * ADJ_COLUMNS, end = ADJ_MIN(i + ADJ_COLUMNS, job->rows),                       \
+                     at = part / blocks * job->row_step + i, left; (left = end - i) > 0; i += WIDTH, at += WIDTH)
+#define ADJ_READ_RUN(from, result) ADJ_NAME(adj_columns_at)(from + run * step, left, all - at - run * step, result)
+
+/* Adds a vector to sums, which are widened after ADJ_FEW_RUNS runs. */
+#define ADJ_ADD_RUN(value)                                                                                             \
+    few += (value);                                                                                                    \
+    if (run % ADJ_FEW_RUNS == ADJ_FEW_RUNS - 1 || run == runs - 1) {                                                   \
+        for (int k = 0; k < WIDTH; k++) wide[k] += few[k];                                                             \
+        few = (V){0};                                                                                                  \
+    }
+
+/* adj_softmax along columns. Few runs are kept near, since runs far from each other compete for places in the cache. */
+ADJ_TARGET static void ADJ_NAME(adj_softmax_columns)(void *of) {
+    adj_rows_job *job = (adj_rows_job *)of;
+    V near[ADJ_COLUMNS];
+    ADJ_EACH_COLUMN {
+        const T *x = (const T *)job->x + at;
+        T *out = (T *)job->out + at;
+        const int keeps = runs <= ADJ_COLUMNS;
+        V top, here, few = {0};
+        double wide[WIDTH] = {0};
+        for (int64_t run = 0; run < runs; run++) {
+            ADJ_READ_RUN(x, &here);
+            if (run == 0) top = here;
+            W larger = here > top;
+            ADJ_NAME(adj_choose)(&larger, &here, &top, &top);
+            if (keeps) near[run] = here;
+        }
+        for (int64_t run = 0; run < runs; run++) {
+            if (keeps) here = near[run];
+            else ADJ_READ_RUN(x, &here);
+            here -= top;
+            if (keeps && job->mode) near[run] = here;
+            ADJ_NAME(adj_exp)(&here, &here);
+            if (keeps && !job->mode) near[run] = here;
+            ADJ_ADD_RUN(here)
+        }
+        for (int k = 0; k < WIDTH; k++) few[k] = (T)wide[k];
+        if (job->mode) {
+            /* at least 1, or NaN, which the difference keeps */
+            V undefined = few - few;
+            few -= 1;
+            ADJ_NAME(adj_log_of_sum)(&few, &few);
+            few += undefined;
+        }
+        for (int64_t run = 0; run < runs; run++) {
+            if (keeps) here = near[run];
+            else {
+                ADJ_READ_RUN(x, &here);
+                here -= top;
+                if (!job->mode) ADJ_NAME(adj_exp)(&here, &here);
+            }
+            if (job->mode) here -= few;
+            else here /= few;
+            ADJ_NAME(adj_put_columns)(out + run * step, left, &here);
+        }
+    }
+}
+
+/* adj_softmax_back along columns */
+ADJ_TARGET static void ADJ_NAME(adj_softmax_columns_back)(void *of) {
+    adj_rows_job *job = (adj_rows_job *)of;
+    ADJ_EACH_COLUMN {
+        const T *g = (const T *)job->g + at, *y = (const T *)job->x + at;
+        T *out = (T *)job->out + at;
+        V few = {0}, passed, e;
+        double wide[WIDTH] = {0};
+        for (int64_t run = 0; run < runs; run++) {
+            ADJ_READ_RUN(g, &passed);
+            if (!job->mode) {
+                ADJ_READ_RUN(y, &e);
+                passed *= e;
+            }
+            ADJ_ADD_RUN(passed)
+        }
+        for (int k = 0; k < WIDTH; k++) few[k] = (T)wide[k];
+        for (int64_t run = 0; run < runs; run++) {
+            ADJ_READ_RUN(g, &passed);
+            ADJ_READ_RUN(y, &e);
+            if (job->mode) ADJ_NAME(adj_exp)(&e, &e);
+            else passed *= e;
+            passed -= e * few;
+            ADJ_NAME(adj_put_columns)(out + run * step, left, &passed);
+        }
+    }
+}
+#undef ADJ_READ_RUN
+#undef ADJ_ADD_RUN
+#undef ADJ_EACH_COLUMN
 
 /* the sum of n elements, in single precision of no more than a few hundred at once */
 ADJ_TARGET ADJ_APART double ADJ_NAME(adj_sum)(const T *x, int64_t n) {
@@ -703,14 +812,15 @@ ADJ_TARGET static void ADJ_NAME(adj_standardize_columns_back)(void *of) {
 #undef ADJ_ONE_BY_ONE
 #undef ADJ_COLUMNS_OF
 
-/* the bit of the sign */
-#define ADJ_SIGN_BIT ((ADJ_INTEGER)1 << (8 * sizeof(T) - 1))
 #include "sequences_loops.h"
 #include "paths_loops.h"
 #include "updates_loops.h"
 #include "pairs_loops.h"
 
-#undef ADJ_SIGN_BIT
+#undef ADJ_SIGN
+#undef ADJ_BITS
+#undef ADJ_LENGTH
+#undef ADJ_POLYNOMIAL
 #undef W
 #undef ADJ_INTEGER
 #undef ADJ_C
