@@ -177,8 +177,8 @@ def _sums_along(shape: tuple[int, ...], where: tuple[Any, ...], values: Any) -> 
     axis = [isinstance(item, numpy.ndarray) for item in where].index(True)
     n = where[axis].ndim
     places = range(axis, axis + n)
-    moved = values.transpose((*places, *range(axis), *range(axis + n, values.ndim)))
-    sums = _sums_at_places((shape[axis], *shape[:axis], *shape[axis + 1 :]), (where[axis],), moved)
+    rows = values.transpose((*places, *range(axis), *range(axis + n, values.ndim)))
+    sums = _sums_at_places((shape[axis], *shape[:axis], *shape[axis + 1 :]), (where[axis],), rows)
     if sums is None:
         return None
     return numpy.ascontiguousarray(sums.transpose((*range(1, axis + 1), 0, *range(axis + 1, len(shape)))))

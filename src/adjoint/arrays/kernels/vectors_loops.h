@@ -384,8 +384,8 @@ ADJ_TARGET static void ADJ_NAME(adj_softmax_back)(void *of) {
         }
 }
 
-/* The elements of n columns, at most a vector, and others behind them: what follows in memory, which has `rest` elements
-   from here on, or zeros. */
+/* The elements of n columns, at most a vector, and others behind them: what follows in memory, which has `rest`
+   elements from here on, or zeros. */
 ADJ_TARGET ADJ_INLINE void ADJ_NAME(adj_columns_at)(const T *from, int64_t n, int64_t rest, V *result) {
     if (rest >= WIDTH) *result = *(const V *)from;
     else ADJ_NAME(adj_rest)(from, n, 0, result);
