@@ -7,7 +7,7 @@ except ModuleNotFoundError:
 
 import numpy
 
-from adjoint.arrays.dtypes import is_half, numpy_dtype
+from adjoint.arrays.dtypes import is_half, numpy_dtype, numpy_dtype
 from adjoint.core.graph import registry
 from adjoint.core.operations.results import results_type
 from adjoint.core.recorded import derive_plan, refuse_inference
@@ -310,7 +310,7 @@ def is_inexact(dtype):
     """True for types that gradients have: floating point and complex."""
     if dtype is _FLOAT32 or dtype is _FLOAT64:
         return True
-    kind: str = dtype.kind
+    kind: str = dtype.kind if hasattr(dtype, "kind") else numpy_dtype(dtype).kind
     return kind in "fc" or (kind not in "biu" and is_half(dtype))
 
 
