@@ -7,7 +7,7 @@ except ModuleNotFoundError:
 
 import numpy
 
-from adjoint.arrays.dtypes import is_half, numpy_dtype, numpy_dtype
+from adjoint.arrays.dtypes import is_half, numpy_dtype
 from adjoint.core.graph import registry
 from adjoint.core.operations.results import results_type
 from adjoint.core.recorded import derive_plan, refuse_inference
