@@ -135,10 +135,12 @@ def _first_of_equals(xp, input, indices, least, dim):
 def _places_of_first(xp, input, k, dim, largest):
     """The indices of the first k elements in descending (or ascending) order; equal elements keep their order."""
     n = input.shape[dim]
-    if comparisons.compiled and dim == input.ndim - 1:
-        places = native(comparisons.places_of_first, input, k, largest)
+    if comparisons.compiled:
+        is_last = dim == input.ndim - 1
+        rows = input if is_last else row_major(xp.moveaxis(input, dim, -1))
+        places = native(comparisons.places_of_first, rows, k, largest)
         if places is not None:
-            return places
+            return places if is_last else xp.moveaxis(places, -1, dim)
     if not 0 < k < n or n <= _FEW:
         return _order(xp, input, dim, largest)[part(dim, 0, k)]
     last = n - k if largest else k - 1
