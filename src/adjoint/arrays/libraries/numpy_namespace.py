@@ -13,17 +13,6 @@ from typing import Any
 import numpy
 
 from adjoint.arrays.kernels import products_and_sums, scatter, vector_ufuncs
-from adjoint.arrays.kernels.places import (  # noqa: F401 - functions of the namespace
-    MANY,
-    add_at,
-    along_axis,
-    combine,
-    getitem,
-    index_add,
-    reduce_at,
-    setitem,
-    sum_at,
-)
 from adjoint.arrays.kernels.products_and_sums import (
     COUNT,
     MAX,
@@ -298,24 +287,6 @@ def partition(array: Any, kth: int, axis: int = -1) -> Any:
     result = array.copy()
     result.partition(kth, axis)
     return result
-
-
-def nonzero(array: Any) -> Any:
-    """numpy.nonzero; for large arrays it computes coordinates from a flat bool array, which is faster.
-
-    >>> nonzero(numpy.array([[0.0, 2.0]]))
-    (array([0]), array([1]))
-    """
-    if array.size < MANY or not array.flags.c_contiguous:
-        return array.nonzero()
-    truths = array if array.dtype == bool else array != 0
-    (places,) = truths.reshape(-1).nonzero()
-    coordinates: list[Any] = []
-    for n in reversed(array.shape[1:]):
-        rows = places // n
-        coordinates.insert(0, places - rows * n)
-        places = rows
-    return (places, *coordinates)
 
 
 def with_diagonal(array: Any, values: Any, offset: int, axis1: int, axis2: int) -> Any:
@@ -735,6 +706,7 @@ _ELSEWHERE = by_name(
         "filling": "eye full_like ones_like zeros_like",
         "linalg.lapack": "lu_factor order_of_pivots partial_cholesky ldl_factor ldl_solution geqrf triangular_solution",
         "linalg.matrix_functions": "solve_sylvester solve_stein solve_riccati solve_banded matrix_function",
+        "places": "add_at along_axis combine getitem index_add nonzero reduce_at setitem sum_at",
         "triangles": "tril triu",
     }
 )
