@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import adjoint
-from adjoint.arrays.libraries.numpy_namespace import strided, sum_at
+from adjoint.arrays.kernels.places import sum_at
+from adjoint.arrays.libraries.numpy_namespace import strided
 from adjoint.arrays.namespace import namespace
 from adjoint.autograd import Function, forward_ad, graph
 from adjoint.core.recorded import unpacked
