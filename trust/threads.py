@@ -193,7 +193,7 @@ def main(arguments: list[str]) -> int:
     if "suite" in names:
         run_suite(recorder, [f"tests/{folder}" for folder in FOLDERS[options.long].split()])
     if "races" in names:
-        run_races(recorder, options.races, 10 if options.long else 1)
+        run_races(recorder, options.races, 2 if options.long else 1)
     return recorder.report()
 
 
