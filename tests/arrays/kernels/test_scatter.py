@@ -70,6 +70,9 @@ def test_sizes_are_those_of_the_arrays() -> None:
         scatter.add_elements(np.ones(2), np.array([0]), 1, 3)
     with pytest.raises(ValueError, match=r"3 rows of 2 elements do not fit in an array of shape \(3, 1\)"):
         scatter.add_rows(np.ones((2, 2)), np.array([0, 1]), (3, 1), 3)
+    for out in (np.zeros((3, 2), np.float32), np.zeros((2, 3)).T, np.zeros((2, 2))):
+        with pytest.raises(ValueError, match="do not fit"):
+            scatter.add_rows_to(out, np.ones((2, 2)), np.array([0, 1]), 3)
 
 
 def test_integers_are_within_bounds() -> None:

@@ -75,7 +75,8 @@ if compiled:
         if not adj_all_within(adj_bytes(rows), length, 0, n):
             return False
         size, width = 4 if adj_precision(values) else 8, adj_n_elements(values) // length if length else 0
-        if adj_n_elements(out) < n * width or adj_precision(out) != adj_precision(values):
+        fits = adj_is_row_major(out) and adj_precision(out) == adj_precision(values)
+        if not fits or adj_n_elements(out) < n * width:
             raise ValueError(f"{n} rows of {width} elements do not fit in an array of shape {out.shape}")
         source, first, second = adj_bytes(values), adj_bytes(rows), adj_bytes(out)
         with cython.nogil:
