@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import gc
+import warnings
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
+from hypothesis.errors import HypothesisWarning
 from hypothesis.strategies import none
 
 from support.quick_round import cases_of, choose
@@ -39,15 +41,17 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     for module in {getattr(item, "module", None) for item in session.items} - {None}:
         generators = [value for value in vars(module).values() if isinstance(value, np.random.Generator)]
         _generators[module] = [(generator, generator.bit_generator.state) for generator in generators]
-    start_hypothesis()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", HypothesisWarning)
+        start_hypothesis()
     leave_to_itself()
 
 
 @given(none())
 def start_hypothesis(_: None) -> None:
-    """Let hypothesis make its random generator, before it lies among the objects that no collection looks at.
+    """Let hypothesis make its random generator.
 
-    Otherwise it warns that nobody holds the generator.
+    It warns if it finds nobody who holds the generator, and does not look among objects that are excluded here.
     """
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import importlib
 import inspect
 import json
@@ -42,7 +43,9 @@ def value_of(space: str, name: str) -> Any:
 
 
 def absent(value: Any, names: list[str]) -> set[str]:
-    """The names that a callable does not take."""
+    """The names that a callable does not take; none for enumerations, whose signature depends on the Python."""
+    if isinstance(value, enum.EnumMeta):
+        return set()
     try:
         parameters = inspect.signature(value).parameters
     except (TypeError, ValueError):

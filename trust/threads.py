@@ -52,6 +52,8 @@ GROUPS = (
     Group("interrupts", r"^@program\ndef (\w+)", 20, 560, "SIGINT at random moments"),
 )
 PARTS = [*(group.module for group in GROUPS), "suite", "races"]
+#: A place in the interpreter's sources, in a report of ThreadSanitizer.
+INTERPRETER = re.compile(r" (\S*/)?(Include|Modules|Objects|Parser|Python)/\S*\.[ch]:\d+ ")
 #: The groups that run under ThreadSanitizer.
 WATCHED = ("sharing", "processes")
 #: Folders of tests that run in several threads, by form.
@@ -141,12 +143,17 @@ def run_races(recorder: Recorder, python: str, times: int) -> None:
 
 
 def races(text: str) -> list[str]:
-    """The reports of ThreadSanitizer in a text, each in one line.
+    """The reports of ThreadSanitizer in a text, each in one line, without those about the interpreter's own code.
 
-    >>> races("SUMMARY: ThreadSanitizer: data race src/a.h:3 in f\\n")
-    ['data race src/a.h:3 in f']
+    At its end it frees what its running threads still read.
+
+    >>> races("SUMMARY: ThreadSanitizer: data race src/adjoint/a.h:3 in f\\n")
+    ['data race src/adjoint/a.h:3 in f']
+    >>> races("SUMMARY: ThreadSanitizer: data race ../Objects/obmalloc.c:90 in _PyMem_RawFree\\n")
+    []
     """
-    return sorted(set(re.findall(r"^SUMMARY: ThreadSanitizer: (.*)$", text, re.MULTILINE)))
+    reports = re.findall(r"^SUMMARY: ThreadSanitizer: (.*)$", text, re.MULTILINE)
+    return sorted({report for report in reports if not INTERPRETER.search(report)})
 
 
 def run_suite(recorder: Recorder, folders: Iterable[str]) -> None:
