@@ -957,3 +957,37 @@ def test_bytes_are_a_mask_with_a_warning():
 def test_elements_are_not_deleted():
     with pytest.raises(TypeError, match="Tensor does not support deleting items"):
         del adjoint.ones(2)[0]
+
+
+KINDS_OF_PLACES: dict[str, tuple[Any, ...]] = {
+    "none": (),
+    "rows": (np.array([2, 0, 2]),),
+    "rows from the end": (np.array([-1, 0, -1]),),
+    "rows in a matrix": (np.array([[2, 0], [2, 2]]),),
+    "elements": (np.array([2, 0, 2]), np.array([1, 1, 1])),
+    "mask": (np.array([True, False, True]),),
+    "columns": (slice(None), np.array([1, 0, 1])),
+    "columns in a matrix": (slice(None), np.array([[1, 0], [1, 1]])),
+    "last axis": (slice(None), slice(None), np.array([3, 3, 0])),
+}
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16, np.int64])
+@pytest.mark.parametrize("name", KINDS_OF_PLACES)
+def test_values_are_added_at_all_kinds_of_places(name: str, dtype: Any) -> None:
+    """Forward by index_put, and in the gradient of reading."""
+    places = KINDS_OF_PLACES[name]
+    x = np.arange(24).reshape(3, 2, 4).astype(dtype)
+    values = (np.arange(x[places].size).reshape(x[places].shape) % 5).astype(dtype)
+    indices = tuple(item if isinstance(item, slice) else adjoint.tensor(item) for item in places)
+    sums = np.zeros_like(x)
+    np.add.at(sums, places, values)
+    if not any(isinstance(item, slice) for item in places):
+        result = adjoint.tensor(x).index_put(indices, adjoint.tensor(values), accumulate=True)
+        assert result.numpy().dtype == dtype
+        np.testing.assert_array_equal(result.numpy(), x + sums)
+    if x.dtype.kind == "f":
+        leaf = adjoint.tensor(x, requires_grad=True)
+        leaf[indices].backward(adjoint.tensor(values))
+        np.testing.assert_array_equal(leaf.grad.numpy(), sums)
+        assert leaf.grad.is_contiguous()

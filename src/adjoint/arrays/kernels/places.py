@@ -15,7 +15,7 @@ def index_add(array: Any, where: Any, source: Any) -> Any:
     """A copy of `array` with `source` added at the places that `array[where]` picks; repeated places add up."""
     result = array.astype(_wide(array.dtype))
     if _added_by_rows(result, where, source):
-        return result
+        return result.astype(array.dtype, copy=False)
     places = _flat_places(result, where)
     if places is None:
         numpy.add.at(result, where, source)
@@ -26,7 +26,7 @@ def index_add(array: Any, where: Any, source: Any) -> Any:
 
 def _added_by_rows(result: Any, where: Any, source: Any) -> bool:
     """Add the rows of `source` to the rows that arrays of places name; False, and no change, for others."""
-    if type(where) is not tuple or not scatter.can_do(result, source) or not result.flags.c_contiguous:
+    if type(where) is not tuple or not where or not scatter.can_do(result, source) or not result.flags.c_contiguous:
         return False
     if not all(type(item) is numpy.ndarray and item.dtype.kind in "iu" for item in where):
         return False
@@ -191,7 +191,7 @@ def _sums_at_places(shape: tuple[int, ...], where: tuple[Any, ...], values: Any)
 
 
 def _sums_along(shape: tuple[int, ...], where: tuple[Any, ...], values: Any) -> Any:
-    # one array of places behind full slices: its axes move to the front, and that of the sums back
+    """As `sum_at`, for one array of places behind full slices: rows are summed, with its axes in front."""
     axis = [isinstance(item, numpy.ndarray) for item in where].index(True)
     n = where[axis].ndim
     places = range(axis, axis + n)
