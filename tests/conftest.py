@@ -1,8 +1,9 @@
-"""The option --quick selects tests (support/quick_round.py), and the garbage collector gets little work."""
+"""Selection of tests for --quick (support/quick_round.py), names without addresses, little garbage collection."""
 
 from __future__ import annotations
 
 import gc
+import re
 import warnings
 from typing import Any
 
@@ -20,6 +21,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    for item in items:
+        if re.search(r" at 0x[0-9a-f]", item.nodeid):
+            raise pytest.UsageError(
+                f"the name of a test has an address, which differs from process to process: {item.nodeid}. Give ids="
+            )
     if config.getoption("--quick"):
         selection = choose(items, lambda item: item.nodeid, cases_of)
         ids = set(map(id, selection))

@@ -300,7 +300,7 @@ ANNOTATIONS = [
 ]
 
 
-@pytest.mark.parametrize(("annotation", "fitting", "unfit", "kind"), ANNOTATIONS, ids=lambda value: str(value)[:30])
+@pytest.mark.parametrize(("annotation", "fitting", "unfit", "kind"), ANNOTATIONS, ids=[case[0] for case in ANNOTATIONS])
 def test_an_argument_fits_its_annotation_or_is_named(annotation, fitting, unfit, kind):
     space = {"__name__": "adjoint.inside"}
     exec("def fail():\n    assert False", space)
