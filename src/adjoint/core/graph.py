@@ -97,9 +97,12 @@ class InputMetadata(NamedTuple):
 
 
 class Tangents(dict):
-    """The tangents of a tensor by the number of the level, shared with the nodes that saved the tensor."""
+    """The tangents of a tensor by the number of the level, shared with the nodes that saved the tensor.
 
-    __slots__ = ("__weakref__",)
+    origins: for a view of a primal without its tangent, by level: this primal, and the steps from it to the view.
+    """
+
+    __slots__ = ("__weakref__", "origins")
     # weak references to two of them differ, whatever they contain
     __hash__ = object.__hash__  # type: ignore[assignment]
 

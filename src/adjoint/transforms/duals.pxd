@@ -23,6 +23,8 @@ cdef int _CONSTANT, _SUM, _LINEAR, _MULTILINEAR
 
 cpdef object tangent_of(TensorBase tensor, object number)
 cpdef bint is_hidden(TensorBase tensor, object number)
+cpdef tuple origin_of(TensorBase tensor, object number)
+cdef object hide_tangents(Operation operation, list values, object number, object result)
 cpdef dict tangents_of(Operation operation, list values, object number)
 
 
