@@ -304,7 +304,7 @@ def test_modules_on_one_device():
     assert bool((wrapped(x) == layer(x)).all()) and set(wrapped.state_dict()) == {"module.weight", "module.bias"}
     with pytest.raises(RuntimeError, match="DataParallel runs on one device"):
         DataParallel(layer, device_ids=[0, 1])
-    with private.reparametrized(layer, {"weight": adjoint.zeros(1, 2), "bias": adjoint.ones(1)}):
+    with private.reparametrize(layer, {"weight": adjoint.zeros(1, 2), "bias": adjoint.ones(1)}):
         assert layer(x).tolist() == [[1], [1], [1]]
     assert isinstance(layer.weight, adjoint.nn.Parameter)
 

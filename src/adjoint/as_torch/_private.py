@@ -85,7 +85,7 @@ nn.modules.utils._pair                      HERE:pair                           
 nn.modules.utils._triple                    HERE:triple                                   torchbnn
 nn.modules.utils._quadruple                 HERE:quadruple                                copies of torch's padding
 nn.modules.utils._reverse_repeat_tuple      HERE:reversed_repeated                        mmcv
-nn.utils.stateless._reparametrize_module    HERE:reparametrized                           zuko
+nn.utils.stateless._reparametrize_module    HERE:reparametrize                            zuko
 onnx.is_in_onnx_export                      HERE:never                                    kornia, timm
 serialization.MAP_LOCATION                  HERE:Device                                   pyro
 sparse.FloatTensor                          HERE:older_sparse                             linear_operator, gpytorch
@@ -399,7 +399,7 @@ single, pair, triple, quadruple = (
 )
 
 
-def reparametrized(module: Any, parameters_and_buffers: Any, *, tie_weights: bool = False, **_: Any) -> Any:
+def reparametrize(module: Any, parameters_and_buffers: Any, *, tie_weights: bool = False, **_: Any) -> Any:
     """A block in which a module has other parameters and buffers."""
     members = dict([*module.named_parameters(remove_duplicate=False), *module.named_buffers(remove_duplicate=False)])
     values = tie(parameters_and_buffers, members) if tie_weights else parameters_and_buffers

@@ -39,7 +39,7 @@ from adjoint.runtime.memory import with_kept_memory
 
 if not cython.compiled:
     # the compiled form has them from the .pxd
-    from adjoint.arrays.kernels.products_and_sums import added, plus
+    from adjoint.arrays.kernels.products_and_sums import add_into, plus
     from adjoint.core.graph import (
         ALL_EDGES,
         MOST_BITS,
@@ -250,7 +250,7 @@ class Run:
                 slot._ad_buffer = cotangent
                 slot._ad_owned = False
             elif slot._ad_owned and not self.create_graph and self.profiler is None:
-                if not added(slot._ad_buffer, cotangent):
+                if not add_into(slot._ad_buffer, cotangent):
                     slot._ad_buffer += cotangent
             else:
                 slot._ad_buffer = self.sum(slot._ad_buffer, cotangent)
@@ -265,7 +265,7 @@ class Run:
     def sum(self, first, second):
         """The sum of two cotangents."""
         if self.profiler is None or self.create_graph:
-            return summed(first, second, self.create_graph)
+            return sum_of_cotangents(first, second, self.create_graph)
         return self.profiler.call("add", sum_of_both, [first, second])
 
     def enqueue(self, node: Node):
@@ -325,17 +325,17 @@ class Run:
                 return interceptor.node(self, node)
         return self.evaluate(node)
 
-    def received(self, node: Node):
+    def cotangents_at(self, node: Node):
         """The sum of the cotangents that a node has received so far."""
         return self.slot(node)._ad_buffer
 
-    def replace_received(self, node: Node, cotangents):
+    def replace_cotangents(self, node: Node, cotangents):
         """Let a node have received other cotangents."""
         self.slot(node)._ad_buffer = cotangents
 
     def end_at(self, node: Node, cotangents):
         """Return these cotangents to the caller of the pass, if it requested them. The pass ends at this node."""
-        self.replace_received(node, None)
+        self.replace_cotangents(node, None)
         if self.slot(node)._ad_marks & _CAPTURED:
             self.capture(node, cotangents)
 
@@ -500,7 +500,7 @@ def any_defined(values):
     return False
 
 
-def summed(first, second, create_graph):
+def sum_of_cotangents(first, second, create_graph):
     """The sum of two cotangents; for raw cotangents always a new array, also if it is zero-dimensional."""
     if not create_graph:
         quick = plus(first, second)
@@ -515,7 +515,7 @@ def summed(first, second, create_graph):
 
 def sum_of_both(cotangents):
     """The sum of two raw cotangents."""
-    return summed(cotangents[0], cotangents[1], False)
+    return sum_of_cotangents(cotangents[0], cotangents[1], False)
 
 
 # running a pass -------------------------------------------------------------------------------------------------------
@@ -798,11 +798,11 @@ def run_pre_hooks(node: Node, hooks, cotangent, create_graph):
     for hook in list(hooks.values()):
         replacement = hook(tuple([as_tensor(value, create_graph) for value in values]))
         if replacement is not None:
-            values = replaced(replacement, values, create_graph, hook)
+            values = hook_replacements(replacement, values, create_graph, hook)
     return values[0] if node._ad_n_outputs == 1 else values
 
 
-def replaced(replacement, values, create_graph, hook):
+def hook_replacements(replacement, values, create_graph, hook):
     """The values that a hook on a node returned to replace its arguments."""
     if not isinstance(replacement, tuple):
         raise TypeError(f"expected tuple, but hook returned '{type(replacement).__name__}'")
@@ -819,5 +819,5 @@ def run_post_hooks(hooks, pulled, received, create_graph):
     for hook in list(hooks.values()):
         replacement = hook(tuple([as_tensor(value, create_graph) for value in pulled]), outputs)
         if replacement is not None:
-            pulled = replaced(replacement, pulled, create_graph, hook)
+            pulled = hook_replacements(replacement, pulled, create_graph, hook)
     return pulled

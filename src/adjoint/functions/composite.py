@@ -204,7 +204,7 @@ def torch_call(name: str = "", first: str = "input", others: Mapping[str, str] =
     return decorate
 
 
-def renamed(**others: str) -> Callable[[F], F]:
+def alias_parameters(**others: str) -> Callable[[F], F]:
     """Let a composite be called with further names of parameters: torch's own, where its documentation has another."""
 
     def decorate(function: F) -> F:

@@ -13,7 +13,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
-from adjoint.runtime.caches import cached
+from adjoint.runtime.caches import memoize
 
 
 class Kind(NamedTuple):
@@ -102,7 +102,7 @@ def _kind_of(tree_type: type) -> Kind | None:
     return _kind_by_class(tree_type) if kind is None else kind
 
 
-@cached(1024)
+@memoize(1024)
 def _kind_by_class(tree_type: type) -> Kind | None:
     if issubclass(tree_type, tuple) and hasattr(tree_type, "_fields") and hasattr(tree_type, "_make"):
         return _NAMED_TUPLE
@@ -254,7 +254,7 @@ class TreeDef:
 LEAF = TreeDef(None)
 
 
-@cached(64)
+@memoize(64)
 def flat_tuple(n: int) -> TreeDef:
     """The structure of a tuple of n leaves, which most trees have."""
     return TreeDef(tuple, tuple(range(n)), (LEAF,) * n)

@@ -232,11 +232,11 @@ def make_derivative(operation: Operation):
     return Derivative(operation, kind, tuple(partials))
 
 
-def derived(operation: Operation, tangents: dict, values: list, result):
+def result_tangent(operation: Operation, tangents: dict, values: list, result):
     """The tangent of the result (a tuple for several), of the result's dtype."""
     derivative = derivative_of(operation)
     if operation.rule.kind == "linear":
-        tangent = pushed(operation, tangents, values)
+        tangent = linear_jvp(operation, tangents, values)
     elif derivative is None:
         by_name = dict(zip(operation.arguments.names, values, strict=True))
         tangent = jvp(operation.rule, ops, tangents, by_name, result, transposed_jvp)
@@ -337,7 +337,7 @@ def ops_for(raw: list, tangents: dict):
     return raw_ops(model)
 
 
-def pushed(operation: Operation, tangents: dict, values: list):
+def linear_jvp(operation: Operation, tangents: dict, values: list):
     """The jvp of a linear operation, by the positions of arguments instead of names, for speed."""
     operands: list = list(values)
     is_prepared: cython.bint = True
@@ -515,9 +515,9 @@ def apply(operation: Operation, values: list):
         result = operation.apply(list(values)) if outer else operation.proceed(values, DUAL_LEVELS)
         propagation = _propagations.get(number)
         if propagation is None:
-            tangent = derived(operation, tangents, values, result)
+            tangent = result_tangent(operation, tangents, values, result)
         else:
-            tangent = propagation.derived(operation, tangents, values, result)
+            tangent = propagation.result_tangent(operation, tangents, values, result)
     finally:
         state.heed(stack)
     if is_one:

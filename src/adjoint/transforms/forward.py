@@ -61,7 +61,7 @@ class Propagation:
     #: The tangents are series along a new first axis.
     of_series = False
 
-    def derived(self, operation: Operation, tangents: dict[str, Any], values: list[Any], result: Any) -> Any:
+    def result_tangent(self, operation: Operation, tangents: dict[str, Any], values: list[Any], result: Any) -> Any:
         """The tangent of a result (a tuple for several) from tangents of inputs by name."""
         raise NotImplementedError
 

@@ -6,7 +6,7 @@ from adjoint.core.graph cimport (
     _composing,
     _overriding,
     any_overrides,
-    composed,
+    compose,
     bump_version,
     counter_of,
     dtype_of,
@@ -18,7 +18,7 @@ from adjoint.core.graph cimport (
     shape_of,
     version_of,
 )
-from adjoint.core.in_place cimport check_writable, overwritten, succeed, successor
+from adjoint.core.in_place cimport check_writable, copy_with_history, succeed, successor
 from adjoint.core.modes.interceptors cimport Interceptor
 from adjoint.core.operations.kernel cimport Kernel
 from adjoint.core.modes.state cimport ThreadState, current
@@ -70,8 +70,8 @@ cdef class Operation:
     cpdef object run_in_place(self, list values)
     cpdef object call(self, list args, dict kwargs)
     cdef object whole_operand(self, object value)
-    cdef object intercepted(self, list operands)
-    cdef object profiled(self, list operands)
+    cdef object run_under_interceptors(self, list operands)
+    cdef object run_under_profiler(self, list operands)
     cpdef object apply(self, list values)
     cpdef object proceed(self, list values, int position)
     cdef object carry_out(self, list values)

@@ -30,7 +30,7 @@ if not cython.compiled:
         TensorBase,
         any_overrides,
         bump_version,
-        composed,
+        compose,
         counter_of,
         dtype_of,
         has_shape,
@@ -41,7 +41,7 @@ if not cython.compiled:
         shape_of,
         version_of,
     )
-    from adjoint.core.in_place import check_writable, overwritten, succeed, successor
+    from adjoint.core.in_place import check_writable, copy_with_history, succeed, successor
     from adjoint.core.modes.interceptors import Interceptor
     from adjoint.core.modes.profiling import ProfilerHook, sole_profiler
     from adjoint.core.modes.state import ThreadState, current
@@ -58,7 +58,7 @@ from adjoint.core.view_steps import as_strided_step
 out_dtypes = LateModule("adjoint.core.operations.out_dtypes")
 _ndarray = numpy.ndarray
 if not cython.compiled:
-    _overriding = _composing = True  # `overrides` and `composed` look for themselves
+    _overriding = _composing = True  # `overrides` and `compose` look for themselves
 _NO_KEYWORDS: dict = {}
 # for the .pxd
 _DEFAULT, _REFUSALS, _refusal_of = DEFAULT, REFUSALS, refusal_of
@@ -146,7 +146,7 @@ class Operation:
         """The operation on one Tensor: no look-ups if it is a plain real one, else the general way."""
         state: ThreadState = current()
         if state.unusual and isinstance(x, TensorBase):
-            return self.intercepted([x])
+            return self.run_under_interceptors([x])
         array = plain_operand(x, False) if self.takes_floats else None
         if array is None:
             array = self.whole_operand(x)
@@ -163,7 +163,7 @@ class Operation:
         """The operation on two Tensors of the same plain type, or one and a number; else the general way."""
         state: ThreadState = current()
         if state.unusual:
-            return self.intercepted([x, y])
+            return self.run_under_interceptors([x, y])
         left = plain_operand(x, self.takes_numbers) if self.takes_floats else None
         right = plain_operand(y, self.takes_numbers) if self.takes_floats else None
         has_left: cython.bint = type(left) is _ndarray
@@ -197,7 +197,7 @@ class Operation:
                     return array
         return None
 
-    def intercepted(self, operands: list):
+    def run_under_interceptors(self, operands: list):
         """The operation on one or two arguments where something unusual is on: the quick way of it, if it has one."""
         state: ThreadState = current()
         if state.unusual == 1 and state.interceptors:
@@ -206,9 +206,9 @@ class Operation:
                 result = interceptor.quick(self, operands)
                 if result is not NotImplemented:
                     return result
-        return self.profiled(operands)
+        return self.run_under_profiler(operands)
 
-    def profiled(self, operands: list):
+    def run_under_profiler(self, operands: list):
         """The operation on one or two arguments where something unusual is on: the quick way if it is but a profiler.
 
         The profiler steps aside meanwhile, and notes the result.
@@ -251,7 +251,7 @@ class Operation:
         if _overriding and any_overrides(values):
             return registry.override(self, values, False)
         if _composing:
-            result = composed(self, values, False)
+            result = compose(self, values, False)
             if result is not NotImplemented:
                 return result
         try:
@@ -343,7 +343,7 @@ class Operation:
         if _overriding and any_overrides(bound):
             return registry.override(self, bound, True)
         if _composing:
-            result = composed(self, bound, True)
+            result = compose(self, bound, True)
             if result is not NotImplemented:
                 return result
         tensor: TensorBase = bound[0]
@@ -412,7 +412,7 @@ class Operation:
         name_in_place(node)
         array = tensor._array
         if node.plan.saves(tensor, values):
-            before = overwritten(tensor)
+            before = copy_with_history(tensor)
             values = [before if value is tensor else value for value in values]
         if type(array) is not _ndarray and registry.cross is not None:
             self.recorder.cross(node, values)

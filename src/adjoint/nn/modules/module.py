@@ -825,9 +825,9 @@ class Module:
         elif strict and extra in state_dict:
             unexpected_keys.append(extra)
         if strict:
-            unexpected_keys.extend(self._unexpected(state_dict, prefix, members, extra))
+            unexpected_keys.extend(self._unexpected_keys(state_dict, prefix, members, extra))
 
-    def _unexpected(self, state_dict: Any, prefix: str, members: Any, extra: str) -> list[str]:
+    def _unexpected_keys(self, state_dict: Any, prefix: str, members: Any, extra: str) -> list[str]:
         """The keys under a prefix that belong to no member of this module."""
         unexpected = []
         for key in state_dict:

@@ -66,11 +66,11 @@ class SafeUnpickler(pickle._Unpickler):
         if (module, name) in _NAMES:
             return _NAMES[module, name]
         if (module, name) in _IMPORTED:
-            return self.imported(module, name)
+            return self.import_object(module, name)
         raise _refusal(f"names {module}.{name}, which may run any code")
 
     @staticmethod
-    def imported(module: str, name: str) -> Any:
+    def import_object(module: str, name: str) -> Any:
         """The object of a name in another module."""
         return getattr(importlib.import_module(module), name)
 
@@ -89,7 +89,7 @@ class SafeUnpickler(pickle._Unpickler):
         except (TypeError, ValueError, LookupError) as error:
             raise _refusal(f"refers to other objects than save() writes ({error})") from error
 
-    def reduced(self) -> None:
+    def reduce(self) -> None:
         """Call a function that the file names, after a check of the arguments."""
         arguments = self.stack.pop()
         function = self.stack[-1]
@@ -218,7 +218,7 @@ _dispatch: dict[int, Callable[[Any], None]] = {
     **{_opcode(name): _PLAIN[_opcode(name)] for name in _HARMLESS.split()},
     **{_opcode(name): _guard(SafeUnpickler.with_list_on_top, _PLAIN[_opcode(name)]) for name in _LIST_INSTRUCTIONS},
     **{_opcode(name): _guard(SafeUnpickler.with_keys, _PLAIN[_opcode(name)]) for name in _KEY_INSTRUCTIONS},
-    _opcode("REDUCE"): SafeUnpickler.reduced,
+    _opcode("REDUCE"): SafeUnpickler.reduce,
     _opcode("BUILD"): SafeUnpickler.build,
     _opcode("BYTEARRAY8"): SafeUnpickler.bytes_to_change,
     _opcode("BINPERSID"): SafeUnpickler.refer,
