@@ -39,7 +39,7 @@ WATCH = Watch()
 
 
 @pytest.fixture(scope="module", autouse=True)
-def imported() -> None:
+def import_modules() -> None:
     """Import all modules that reading a file needs, before the first test."""
     adjoint.load(io.BytesIO(pickle.dumps(["text"], 0)))
     adjoint.load(io.BytesIO(archive_of([*entries(adjoint.ones(1)), ("ä", b"")])))

@@ -766,7 +766,7 @@ def test_forward_mode_can_be_switched_off() -> None:
 
 def test_decorators() -> None:
     @dual_level()
-    def doubled() -> Any:
+    def double() -> Any:
         return tangent(fresh() * 2)
 
     @dual_level()
@@ -779,10 +779,10 @@ def test_decorators() -> None:
     def without() -> Any:
         return tangent(fresh())
 
-    assert [doubled(), doubled()] == [[2.0, 20.0, 200.0]] * 2
+    assert [double(), double()] == [[2.0, 20.0, 200.0]] * 2
     assert list(doubled_each()) == [[2.0, 20.0, 200.0], [3.0, 30.0, 300.0]]
     assert without() is None
-    assert doubled() == [2.0, 20.0, 200.0]
+    assert double() == [2.0, 20.0, 200.0]
 
 
 # nested levels --------------------------------------------------------------------------------------------------------

@@ -85,18 +85,18 @@ class Equation:
 
 
 @custom
-def root(equation: Equation, start: Tensor, args: Tree) -> Tensor:
+def root_of(equation: Equation, start: Tensor, args: Tree) -> Tensor:
     """The root of an equation."""
     return equation.find(equation, start, args)
 
 
-@root.vjp("args")
+@root_of.vjp("args")
 def _(g: Tensor, equation: Equation, args: Tree, y: Tensor) -> Tree:
     u = equation.solve_linear(y, args, g, transposed=True)
     return pulled_back(lambda a: equation.residual(y, a), args, -u)
 
 
-@root.jvp("args")
+@root_of.jvp("args")
 def _(t: Tree, equation: Equation, args: Tree, y: Tensor) -> Tensor | None:
     change = pushed_forward(lambda a: equation.residual(y, a), args, t)
     return None if change is None else equation.solve_linear(y, args, -change)
@@ -266,7 +266,7 @@ def finish(
             ("its arguments", differentiated_leaves(args)),
         ]
     check_function(function or plain_residual, (start, args), name, "x0", targets)
-    return flat.unravel(root(equation, start, args))
+    return flat.unravel(root_of(equation, start, args))
 
 
 def options_of(linear: Any, tol: float | None, max_iter: int, symmetric: bool = False) -> dict[str, Any]:
