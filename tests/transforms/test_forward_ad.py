@@ -116,7 +116,7 @@ def check_tangent(problem: Problem, rng: np.random.Generator, run: Run) -> None:
     for t, slope in zip(result, table.slopes(problem, directions), strict=True):
         assert_close(t, slope)
     cotangents = table.cotangents_at(problem, rng)
-    pulled = problem.pulled(cotangents)
+    pulled = problem.vjp(cotangents)
     assert_close(inner(cotangents, result), inner(pulled.values(), directions.values()), 1e-9)
 
 
@@ -136,7 +136,7 @@ def check_second(problem: Problem, rng: np.random.Generator, run: Run) -> None:
     cotangents = table.cotangents_at(problem, rng)
 
     def along_v(step: float) -> float:
-        return inner(problem.displace(w, step).pulled(cotangents).values(), v.values())
+        return inner(problem.displace(w, step).vjp(cotangents).values(), v.values())
 
     expected = (along_v(table.STEP) - along_v(-table.STEP)) / (2 * table.STEP)
     for second in (reverse_over_forward, forward_over_reverse, forward_over_forward):
