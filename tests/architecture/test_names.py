@@ -20,10 +20,10 @@ ROOT = Path(__file__).parents[2]
 FOLDERS = ("src/adjoint", "agreement", "benchmarks", "docs/_extensions", "examples", "scripts", "tests", "trust")
 #: Words that name nothing.
 REFUSED = {
-    "asked", "begun", "brought", "built", "called", "chosen", "come", "done", "drawn", "entered", "felt", "found",
-    "given", "gone", "got", "heard", "held", "inside", "kept", "known", "made", "meant", "moved", "named", "own",
-    "passed", "said", "seen", "sent", "settled", "shaped", "shown", "spoken", "started", "taken", "told", "used",
-    "wanted", "written",
+    "asked", "asks", "begun", "brought", "built", "called", "chosen", "come", "done", "drawn", "entered", "felt",
+    "found", "given", "gone", "got", "heard", "held", "inside", "kept", "known", "made", "meant", "moved", "named",
+    "own", "passed", "said", "seen", "sent", "settled", "shaped", "shown", "spoken", "started", "taken", "told",
+    "used", "wanted", "without", "written",
 }  # fmt: skip
 #: Words that are also verbs: good names for functions, but not for values.
 VERBS = {"fit", "let", "place", "put", "read"}

@@ -776,12 +776,12 @@ def test_decorators() -> None:
 
     @dual_level()
     @set_fwd_grad_enabled(False)
-    def without() -> Any:
+    def tangent_without_mode() -> Any:
         return tangent(fresh())
 
     assert [double(), double()] == [[2.0, 20.0, 200.0]] * 2
     assert list(doubled_each()) == [[2.0, 20.0, 200.0], [3.0, 30.0, 300.0]]
-    assert without() is None
+    assert tangent_without_mode() is None
     assert double() == [2.0, 20.0, 200.0]
 
 

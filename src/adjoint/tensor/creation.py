@@ -32,7 +32,7 @@ from adjoint.core.holders import TensorHolder, tensor_of_array
 from adjoint.core.modes.batches import vmap_batches
 from adjoint.core.modes.state import current
 from adjoint.core.operations.dependence import check_kept
-from adjoint.core.operations.public_functions import without
+from adjoint.core.operations.public_functions import skip_wrapper
 from adjoint.core.recorded import operations, raw_ops
 from adjoint.rules.refusals import check_number
 from adjoint.runtime.caches import memoize
@@ -307,7 +307,7 @@ def _takes_out(function: F) -> F:
         return _into(out, function(*args, **kwargs))
 
     call.takes_out = True
-    return without(function, call)
+    return skip_wrapper(function, call)
 
 
 @_takes_out

@@ -128,37 +128,25 @@ cdef class PublicFunction:
     cdef public object quick
     cdef public frozenset names
     cdef readonly str name
-    cdef readonly bint asks
+    cdef readonly bint is_overridable
     cdef public bint of_tensor
     cdef public bint follows
     cdef dict __dict__
     cdef object __weakref__
-
-
-cdef inline bint takes_names(PublicFunction function, tuple names):
-    for name in names:
-        if name not in function.names:
-            return False
-    return True
+    cpdef object target(self, object first, tuple names)
 
 
 cdef inline object vectorcall_function(object instance, PyObject** args, size_t nargsf, PyObject* names):
     """As `call_public`; objects of Python that hold all arguments are made only where they are needed."""
     cdef PublicFunction function = <PublicFunction>instance
     cdef Py_ssize_t n = PyVectorcall_NARGS(nargsf)
-    if function.asks and _overriding:
+    if function.is_overridable and _overriding:
         return call_public(function, tuple(positional_arguments(args, n)), keyword_arguments(args, n, names) or {})
-    target = function.function
-    if function.quick is not None and (names == NULL or takes_names(function, <tuple>names)):
-        if function.of_tensor:
-            if n and isinstance(<object>args[0], TensorBase):
-                target = function.quick
-        elif not function.follows or not (_overriding or _DEFAULT.device is not None):
-            target = function.quick
+    target = function.target(<object>args[0] if n else None, <tuple>names if names != NULL else ())
     try:
         return PyObject_Vectorcall(target, args, nargsf, names)
     except _REFUSALS as refusal:
-        if not function.asks:
+        if not function.is_overridable:
             raise
         error = refusal
     values, keywords = tuple(positional_arguments(args, n)), keyword_arguments(args, n, names) or {}

@@ -450,10 +450,10 @@ class PublicFunction:
     of_tensor: and if the first argument is a Tensor. follows: and if new tensors go to the device that they say.
     """
 
-    def __init__(self, function, name, asks):
+    def __init__(self, function, name, is_overridable):
         # first, since the plain form has its fields among the attributes, which are copied
         update_wrapper(self, function)
-        self.function, self.name, self.asks = function, name, asks
+        self.function, self.name, self.is_overridable = function, name, is_overridable
         self.quick = self.names = None
         self.of_tensor = self.follows = False
         if isinstance(function, PublicFunction):
@@ -461,6 +461,19 @@ class PublicFunction:
             self.of_tensor, self.follows = function.of_tensor, function.follows
         if cython.compiled:
             let_function_be_called(self)
+
+    def target(self, first, names: tuple):
+        """The function that a call runs, by the first argument by position (None without one) and names of keywords."""
+        if self.quick is None:
+            return self.function
+        for name in names:
+            if name not in self.names:
+                return self.function
+        if self.of_tensor and not isinstance(first, TensorBase):
+            return self.function
+        if self.follows and ((_overriding and registry.overriding) or _DEFAULT.device is not None):
+            return self.function
+        return self.quick
 
     def __get__(self, instance, owner):
         return self if instance is None else MethodType(self, instance)
