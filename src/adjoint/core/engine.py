@@ -769,11 +769,16 @@ def as_cotangent(replacement, before, create_graph, hook):
 
 
 def run_tensor_hooks(hooks, cotangent, create_graph):
-    """Call the hooks of one tensor; each may replace the cotangent."""
+    """Call the hooks of one tensor; each may replace the cotangent.
+
+    All see one Tensor: what a hook sets as an attribute of it, the next one finds.
+    """
+    tensor = as_tensor(cotangent, create_graph)
     for hook in list(hooks.values()):
-        replacement = hook(as_tensor(cotangent, create_graph))
+        replacement = hook(tensor)
         if replacement is not None:
             cotangent = as_cotangent(replacement, cotangent, create_graph, hook)
+            tensor = replacement
     return cotangent
 
 
@@ -795,10 +800,12 @@ def run_output_hooks(node: Node, hooks_by_number: dict, cotangent, create_graph)
 def run_pre_hooks(node: Node, hooks, cotangent, create_graph):
     """Call the hooks on the cotangents that a node received, before the node runs."""
     values = output_values(node, cotangent)
+    tensors = tuple([as_tensor(value, create_graph) for value in values])
     for hook in list(hooks.values()):
-        replacement = hook(tuple([as_tensor(value, create_graph) for value in values]))
+        replacement = hook(tensors)
         if replacement is not None:
             values = hook_replacements(replacement, values, create_graph, hook)
+            tensors = replacement
     return values[0] if node._ad_n_outputs == 1 else values
 
 
@@ -816,8 +823,10 @@ def hook_replacements(replacement, values, create_graph, hook):
 def run_post_hooks(hooks, pulled, received, create_graph):
     """Call the hooks of a node on the cotangents that it computed from those in `received`."""
     outputs = tuple([as_tensor(value, create_graph) for value in received])
+    tensors = tuple([as_tensor(value, create_graph) for value in pulled])
     for hook in list(hooks.values()):
-        replacement = hook(tuple([as_tensor(value, create_graph) for value in pulled]), outputs)
+        replacement = hook(tensors, outputs)
         if replacement is not None:
             pulled = hook_replacements(replacement, pulled, create_graph, hook)
+            tensors = replacement
     return pulled
