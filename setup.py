@@ -77,6 +77,8 @@ DIRECTIVES = {
     "initializedcheck": False,
     "nonecheck": False,
     "cdivision": True,
+    # Python's lock stays off in free-threaded CPython: runtime/free_threading.h says how threads share what they share
+    "freethreading_compatible": True,
     "auto_pickle": False,  # nodes, plans and programs belong to a process; Tensor and Operation say how they pickle
 }
 

@@ -51,6 +51,7 @@ BUILDS = {
     "sanitize": Build(flags=SANITIZERS, links=SANITIZERS[:1]),
     "sanitize-clang": Build("clang", (*SANITIZERS, "-shared-libsan"), (*SANITIZERS[:1], "-shared-libsan")),
     "threads": Build(flags=THREADS, links=THREADS[:1]),
+    "free-threaded": Build(),
     "checks": Build(flags=("-O0",), directives=CHECKS),
     "clang": Build("clang"),
     **{name: Build(machine.compiler, machine=machine) for name, machine in emulation.MACHINES.items()},

@@ -2,8 +2,9 @@
 
 Scenarios (`trust/scenarios`) run in separate processes, each a number of times. Then tests of the suite run in several
 threads at once, by pytest-run-parallel. With `--races PYTHON` the scenarios of threads run under ThreadSanitizer, which
-finds two threads that use the same memory without a lock. PYTHON is an interpreter built with it. It has what adjoint
-needs, and Cython.
+finds two threads that use the same memory without a lock. PYTHON is an interpreter built with it, perhaps also without
+Python's lock. With `--free-threaded PYTHON` they run in an interpreter without Python's lock, and the speed of two
+threads is measured. These interpreters have what adjoint needs, and Cython.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from trust.figures import ROOT, Recorder
 
 SCENARIOS = Path(__file__).parent / "scenarios"
 SOURCES = Path(adjoint.__file__).parents[1]
+HAS_LOCK = getattr(sys, "_is_gil_enabled", lambda: True)()
 
 
 @dataclass(frozen=True)
@@ -51,19 +53,27 @@ GROUPS = (
     Group("pools", r"^def (\w+)\(\) -> None", 1, 5, "pools: fork, spawn, forkserver, loky"),
     Group("interrupts", r"^@program\ndef (\w+)", 20, 560, "SIGINT at random moments"),
 )
-PARTS = [*(group.module for group in GROUPS), "suite", "races"]
+PARTS = [*(group.module for group in GROUPS), "suite", "races", "free-threaded"]
 #: A place in the interpreter's sources, in a report of ThreadSanitizer.
 INTERPRETER = re.compile(r" (\S*/)?(Include|Modules|Objects|Parser|Python)/\S*\.[ch]:\d+ ")
-#: The groups that run under ThreadSanitizer.
+#: The groups that run under ThreadSanitizer, and without Python's lock.
 WATCHED = ("sharing", "processes")
+#: Races in free-threaded Python that do no harm, with the reasons, by the function at the end of a report.
+HARMLESS = {
+    "graph_needs_grad": "looks whether a view has a node while its node is replaced by another one",
+    "Kernel_run": "reads a hint that decides which way is faster",
+    "Kernel_by_program": "sets this hint",
+}
 #: Folders of tests that run in several threads, by form.
 FOLDERS = {False: "core", True: "core tensor rules functions transforms nn optim compilation"}
 THREADS = 4
 
 
-def unavailable(group: Group, name: str) -> str | None:
-    """The reason why a scenario cannot run here, or None."""
+def unavailable(group: Group, name: str, has_lock: bool = HAS_LOCK) -> str | None:
+    """The reason why a scenario cannot run here, in an interpreter with or without its global lock; or None."""
     if group.module != "interrupts":
+        if name == "exit_while_threads_run_everything" and not has_lock:
+            return "Python 3.13 without its lock hangs at its end now and then, if other threads import"
         if not hasattr(os, "fork"):
             return "scenarios are forks of a process"
         if name == "helpers_cannot_be_started" and not os.path.exists("/proc/self/statm"):
@@ -142,10 +152,38 @@ def run_races(recorder: Recorder, python: str, times: int) -> None:
     recorder.figures.rows[label] = f"{runs:,} runs"
 
 
+def run_free_threaded(recorder: Recorder, python: str, times: int) -> None:
+    """Run the scenarios of threads without Python's lock, and measure how much faster two threads are than one."""
+    label = "threads without Python's lock"
+    if not python:
+        recorder.figures.not_run.append(f"{label}: it needs a free-threaded interpreter (`--free-threaded PYTHON`)")
+        return
+    variables = {"PYTHONPATH": f"{builds.make('free-threaded', python)}{os.pathsep}{ROOT}"}
+    # Python warns, which is an error here, if an import switches the lock on
+    check = [python, "-W", "error", "-c", "import sys, adjoint; sys.exit(sys._is_gil_enabled())"]
+    if subprocess.run(check, env={**environment(), **variables}, cwd=ROOT, check=False).returncode:
+        recorder.figures.findings.append(f"{label}: the lock is on after the import")
+        return
+    runs = 0
+    for group in (group for group in GROUPS if group.module in WATCHED):
+        for name in (name for name in group.names() if unavailable(group, name, has_lock=False) is None):
+            fault = run_scenarios(group, [name], times, python, variables)
+            recorder.figures.findings += [fault] if fault else []
+            runs += times
+    recorder.figures.rows[label] = f"{runs:,} runs"
+    ended = subprocess.run(
+        [python, "-m", "trust.scenarios.scaling"],
+        env={**environment(), **variables}, cwd=ROOT, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    speeds = dict(line.split(": ") for line in ended.stdout.splitlines())
+    for whose, label in (("own", "parameters of their own"), ("shared", "shared parameters")):
+        recorder.figures.rows[f"two threads on small arrays, {label}"] = f"{speeds[whose]} times as fast as one"
+
+
 def races(text: str) -> list[str]:
     """The reports of ThreadSanitizer in a text, each in one line, without those about the interpreter's own code.
 
-    At its end it frees what its running threads still read.
+    At its end it frees what its running threads still read. Harmless races are left out, too.
 
     >>> races("SUMMARY: ThreadSanitizer: data race src/adjoint/a.h:3 in f\\n")
     ['data race src/adjoint/a.h:3 in f']
@@ -153,7 +191,8 @@ def races(text: str) -> list[str]:
     []
     """
     reports = re.findall(r"^SUMMARY: ThreadSanitizer: (.*)$", text, re.MULTILINE)
-    return sorted({report for report in reports if not INTERPRETER.search(report)})
+    harmless = re.compile("|".join(f"{function}$" for function in HARMLESS))
+    return sorted({report for report in reports if not (INTERPRETER.search(report) or harmless.search(report))})
 
 
 def run_suite(recorder: Recorder, folders: Iterable[str]) -> None:
@@ -190,6 +229,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--long", action="store_true", help="the long form, whose figures are written")
     parser.add_argument("--only", choices=PARTS, nargs="*")
     parser.add_argument("--races", metavar="PYTHON", default="", help="an interpreter built with ThreadSanitizer")
+    parser.add_argument("--free-threaded", metavar="PYTHON", default="", help="an interpreter without Python's lock")
     parser.add_argument("--workers", type=int, default=2, help="so many processes at a time")
     options = parser.parse_args(arguments)
     recorder = Recorder("make threads", long=options.long, piece=bool(options.only))
@@ -201,6 +241,8 @@ def main(arguments: list[str]) -> int:
         run_suite(recorder, [f"tests/{folder}" for folder in FOLDERS[options.long].split()])
     if "races" in names:
         run_races(recorder, options.races, 2 if options.long else 1)
+    if "free-threaded" in names:
+        run_free_threaded(recorder, options.free_threaded, 20 if options.long else 1)
     return recorder.report()
 
 

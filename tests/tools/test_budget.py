@@ -103,18 +103,18 @@ def test_calls_made_again_are_few() -> None:
     gradients(function, X, *layers)
     result = function(X, *layers)
     names: list[str] = []
-    run = budgets.compute
+    run = budgets.computed
 
     def count(call: Any, number: int) -> Any:
         before = call.call.number
         names.append(before)
         return run(call, number)
 
-    budgets.compute = count
+    budgets.computed = count
     try:
         result.backward()
     finally:
-        budgets.compute = run
+        budgets.computed = run
     assert 0 < len(names) <= LAYERS // 2 + 1
 
 
@@ -428,7 +428,7 @@ def test_views_and_written_arrays_count(function: Any, budget: float, monkeypatc
     for layer in layers:
         layer.register_hook(meter.read)
     if budget == 1.0:
-        monkeypatch.setattr(budgets, "compute", None)
+        monkeypatch.setattr(budgets, "computed", None)
     result = planned(X, *layers)
     meter.read(None)
     result.backward()

@@ -22,6 +22,8 @@ from trust.scenarios.functions import Square
 THREADS = 6
 SCENARIOS: Scenarios = {}
 VALUES = np.linspace(1.0, 2.0, 5)
+#: Without its lock, Python lets a thread that sets attributes of a class wait for all threads that look some up.
+HAS_LOCK = getattr(sys, "_is_gil_enabled", lambda: True)()
 
 
 def scenario(function: Callable[[], None]) -> Callable[[], None]:
@@ -115,6 +117,51 @@ def shared_leaves() -> None:
     at_once([work] * THREADS)
     assert x.grad.tolist() == [3.0 * 60 * THREADS] * 5, x.grad
     assert (large.grad == 2.0 * 60 * THREADS).all()
+
+
+@scenario
+def gradients_are_read_and_reset() -> None:
+    """Threads read and remove the gradient of a leaf, while others add to it and to that of another leaf."""
+    x, w = leaf(), leaf()
+    ended = threading.Event()
+
+    def work() -> None:
+        for _ in range(150):
+            ((x + w) * 3).sum().backward()
+
+    def look() -> None:
+        while not ended.is_set():
+            gradient = x.grad
+            assert gradient is None or (gradient.numpy() % 3 == 0).all()
+            x.grad = None
+
+    def all_work() -> None:
+        try:
+            at_once([work] * (THREADS - 2))
+        finally:
+            ended.set()
+
+    at_once([all_work, look, look])
+    assert w.grad.tolist() == [3.0 * 150 * (THREADS - 2)] * 5, w.grad
+
+
+@scenario
+def parameters_that_all_threads_train() -> None:
+    """Threads write their steps into the same parameter, each from data of its own, without a lock (Hogwild)."""
+    target = np.linspace(-1.0, 1.0, 5)
+    w = leaf(np.zeros(5))
+
+    def train(seed: int) -> None:
+        rng = np.random.default_rng(seed)
+        for _ in range(300):
+            data = adjoint.from_numpy(rng.standard_normal((8, 5)))
+            loss = ((data @ w - data @ adjoint.from_numpy(target)) ** 2).mean()
+            (gradient,) = adjoint.autograd.grad(loss, w)
+            with adjoint.no_grad():
+                w.sub_(gradient * 0.05)
+
+    at_once([partial(train, seed) for seed in range(THREADS)])
+    assert np.abs(w.detach().numpy() - target).max() < 1e-3, w
 
 
 @scenario
@@ -239,7 +286,7 @@ def modes_of_all_threads() -> None:
     ended = threading.Event()
 
     def switch() -> None:
-        for _ in range(60):
+        for _ in range(60 if HAS_LOCK else 6):
             with adjoint.autograd.detect_anomaly(check_nan=False):
                 pass
             with adjoint.autograd.profiler.profile():
@@ -254,6 +301,9 @@ def modes_of_all_threads() -> None:
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        if not HAS_LOCK:
+            with adjoint.autograd.profiler.profile():
+                pass
         at_once([switch, *[work] * 4])
     assert at_once([modes_are_initial] * 2) == [True, True] and modes_are_initial()
 
@@ -379,6 +429,27 @@ def transforms() -> None:
                 adjoint.func.vmap(lambda a: adjoint.func.vmap(lambda b: a * b)(x))(x).tolist(),
             ]
         assert modes_are_initial()
+        return results
+
+    expected = [work(seed) for seed in range(3)]
+    assert at_once([partial(work, seed) for seed in [0, 1, 2] * 2]) == expected * 2
+
+
+@scenario
+def forward_mode() -> None:
+    """Threads push tangents through the same tensors, each at levels of its own."""
+    x, w = adjoint.from_numpy(VALUES), leaf()
+    f = lambda x: (x * w).sin().sum()
+
+    def work(seed: int) -> Any:
+        t = adjoint.from_numpy(VALUES * (seed + 1))
+        results = []
+        for _ in range(10):
+            with adjoint.autograd.forward_ad.dual_level():
+                dual = adjoint.autograd.forward_ad.make_dual(x, t)
+                results.append(adjoint.autograd.forward_ad.unpack_dual(f(dual)).tangent.item())
+            results.append(adjoint.func.jvp(f, (x,), (t,))[1].item())
+            results.append(adjoint.func.jvp(lambda v: adjoint.func.jvp(f, (v,), (t,))[1], (x,), (t,))[1].item())
         return results
 
     expected = [work(seed) for seed in range(3)]

@@ -670,12 +670,12 @@ class Entry:
         """False if after most replays the function had to run again for a gradient."""
         return self.n_histories < _FEW or 2 * self.n_histories < self.n_replays
 
-    def time_parts(self, leaves: list[Any], repeats: int) -> list[float | None]:
+    def timed(self, leaves: list[Any], repeats: int) -> list[float | None]:
         """The time of each region and call of the program, in seconds, the best of some runs; None if it writes."""
         if self.targets or self.grads or self.draws:
             return [None] * len(self.program.order)
         arrays = self.matcher.arrays(self.matcher.tensors(leaves))
-        runs = [self.program.time_parts(arrays) for _ in range(repeats)]
+        runs = [self.program.timed(arrays) for _ in range(repeats)]
         return [min(times) for times in zip(*runs, strict=True)]
 
     def replay(self, leaves: list[Any], structure: Any, call: Any) -> Any:
@@ -694,16 +694,18 @@ class Entry:
         for k, inputs in self.freed:
             connect_freed(self, result_tensors[k], [tensors[i] for i in inputs])
         for k, is_grad, times in self.bumps:
-            if isinstance(tensors[k], TensorBase):
+            target = tensors[k]._grad if is_grad else tensors[k]
+            # another thread may have removed a gradient
+            if isinstance(target, TensorBase):
                 for _ in range(times):
-                    bump_version(tensors[k]._grad if is_grad else tensors[k])
+                    bump_version(target)
         results = [self._result_of(kind, value, result_tensors, values, tensors) for kind, value in self.returned]
         if self.has_containers:
             containers = mutable_containers(call)
             pairs = zip(self.returned, results, strict=True)
             results = [containers[value] if kind is CONTAINER else result for (kind, value), result in pairs]
         for external, number in self.grads:
-            tensor = external.tensor if external.position is None else leaves[external.position]
+            tensor: Any = external.tensor if external.position is None else leaves[external.position]
             tensor._grad = None if number is None else result_tensors[number]
         return self.structure.unflatten(results)
 

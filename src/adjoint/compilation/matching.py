@@ -15,10 +15,11 @@ import numpy
 from adjoint.arrays.determinism import are_deterministic_algorithms_enabled
 from adjoint.arrays.dtypes import get_default_dtype
 from adjoint.arrays.namespace import device_of
+from adjoint.program.plain_region import CheckFailed
 
 if not cython.compiled:
     # the compiled form has them from the .pxd
-    from adjoint.core.graph import TensorBase, version_of
+    from adjoint.core.graph import TensorBase, gradient_of, version_of
     from adjoint.core.modes.state import ThreadState, current
 
 _ndarray = numpy.ndarray
@@ -94,7 +95,8 @@ class TensorKind:
         self.requires = tensor._requires
         self.is_leaf = tensor._node is None
         self.has_hooks = bool(tensor._hooks) or bool(tensor._post_hooks)
-        self.grad_layout = None if tensor._grad is None else Layout(tensor._grad._array)
+        grad: TensorBase = gradient_of(tensor)
+        self.grad_layout = None if grad is None else Layout(grad._array)
 
     def fits(self, value):
         """True for a Tensor of this kind."""
@@ -105,12 +107,11 @@ class TensorKind:
             return False
         if (bool(tensor._hooks) or bool(tensor._post_hooks)) != self.has_hooks:
             return False
-        if (tensor._grad is None) != (self.grad_layout is None):
+        grad: TensorBase = gradient_of(tensor)
+        if (grad is None) != (self.grad_layout is None):
             return False
-        if self.grad_layout is not None:
-            grad: TensorBase = tensor._grad
-            if not cython.cast(Layout, self.grad_layout).fits(grad._array):
-                return False
+        if grad is not None and not cython.cast(Layout, self.grad_layout).fits(grad._array):
+            return False
         return cython.cast(Layout, self.layout).fits(tensor._array)
 
 
@@ -138,7 +139,7 @@ class Matcher:
         self.fixed = fixed
         self.externals = externals
         self.with_grad = with_grad
-        self.pairs = identical_pairs(leaves)
+        self.pairs = repeated(leaves)
         self.several = sum([kind is not None for kind in self.kinds]) > 1
         state: ThreadState = current()
         self.grad_enabled = state.grad_enabled
@@ -167,7 +168,7 @@ class Matcher:
                     return False
             elif not cython.cast(Layout, kind).fits(value):
                 return False
-        return not self.several or self.pairs == identical_pairs(leaves)
+        return not self.several or self.pairs == repeated(leaves)
 
     def holds(self, leaves: list):
         """True if the visible values are unchanged, for arguments that fit."""
@@ -199,7 +200,10 @@ class Matcher:
                 tensor = value
                 arrays.append(tensor._array)
         for k in self.with_grad:
-            tensor = cython.cast(TensorBase, tensors[k])._grad
+            tensor = gradient_of(tensors[k])
+            if tensor is None:
+                # another thread has removed it since
+                raise CheckFailed
             arrays.append(tensor._array)
         return arrays
 
@@ -209,7 +213,7 @@ def versions_of(tensors: list):
     return [version_of(value) if isinstance(value, TensorBase) else 0 for value in tensors]
 
 
-def identical_pairs(leaves):
+def repeated(leaves):
     """The pairs of arguments that are one Tensor or array."""
     first: dict = {}
     pairs: list = []

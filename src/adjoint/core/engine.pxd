@@ -1,6 +1,6 @@
 cimport cython
 from adjoint.runtime.crossovers cimport is_large
-from adjoint.arrays.kernels.products_and_sums cimport add_into, plus
+from adjoint.arrays.kernels.products_and_sums cimport added, plus
 from adjoint.core.graph cimport (
     ALL_EDGES,
     MOST_BITS,
@@ -26,6 +26,21 @@ from adjoint.core.graph cimport (
 from adjoint.core.modes.interceptors cimport Interceptor, interceptor_at
 from adjoint.core.modes.state cimport ThreadState, current
 from adjoint.core.modes.profiling cimport ProfilerHook
+
+
+cdef extern from "free_threading.h":
+    long long adj_counted(long long *number)
+    void adj_set_counted(long long *number, long long value)
+
+
+cdef inline long long run_of(Node node) noexcept:
+    """The number of the pass whose notes about a node are in its own fields; passes read it while others set it."""
+    return adj_counted(&node._ad_run)
+
+
+cdef inline void set_run(Node node, long long number) noexcept:
+    """Give the fields of a node to a pass."""
+    adj_set_counted(&node._ad_run, number)
 
 
 cdef int _NEEDED, _CAPTURED, _OPEN, _DONE, _COUNTED
@@ -60,7 +75,7 @@ cdef class Run:
     cdef object process(self, Node node)
     cdef object sum(self, object first, object second)
     cpdef object proceed(self, Node node, int position)
-    cpdef object cotangents_at(self, Node node)
+    cpdef object received(self, Node node)
     cpdef object end_at(self, Node node, object cotangents)
     cpdef list evaluate(self, Node node)
     cdef object before(self, Node node, object cotangent)
@@ -71,10 +86,11 @@ cdef class Run:
     cdef object pass_on(self, Node node, list pulled)
     cdef bint is_end(self, Node node)
     cdef object capture(self, Node node, object cotangent)
+    cdef object end_early(self, list roots)
     cdef object forget(self, list roots)
 
 
-cpdef object sum_of_cotangents(object first, object second, bint create_graph)
+cpdef object summed(object first, object second, bint create_graph)
 cpdef list run_backward(
     list roots, list cotangents, bint retain_graph, bint create_graph, object captures, int n_captures, bint accumulate
 )
@@ -94,5 +110,5 @@ cpdef object run_tensor_hooks(object hooks, object cotangent, bint create_graph)
 cpdef object output_values(Node node, object cotangent)
 cpdef object run_output_hooks(Node node, dict hooks_by_number, object cotangent, bint create_graph)
 cpdef object run_pre_hooks(Node node, object hooks, object cotangent, bint create_graph)
-cpdef list hook_replacements(object replacement, object values, bint create_graph, object hook)
+cpdef list replaced(object replacement, object values, bint create_graph, object hook)
 cpdef object run_post_hooks(object hooks, object pulled, object received, bint create_graph)

@@ -39,7 +39,7 @@ from adjoint.runtime.memory import with_kept_memory
 
 if not cython.compiled:
     # the compiled form has them from the .pxd
-    from adjoint.arrays.kernels.products_and_sums import add_into, plus
+    from adjoint.arrays.kernels.products_and_sums import added, plus
     from adjoint.core.graph import (
         ALL_EDGES,
         MOST_BITS,
@@ -65,6 +65,14 @@ if not cython.compiled:
     from adjoint.core.modes.interceptors import Interceptor, interceptor_at
     from adjoint.core.modes.state import ThreadState, current
     from adjoint.runtime.crossovers import is_large
+
+    def run_of(node):
+        """The number of the pass whose notes about a node are in its own fields."""
+        return node._ad_run
+
+    def set_run(node, number):
+        """Give the fields of a node to a pass."""
+        node._ad_run = number
 
 
 def quiet_errors():
@@ -138,20 +146,21 @@ class Run:
 
     def slot(self, node: Node) -> Slot:
         """This pass's notes about a node it has claimed."""
-        if node._ad_run == self.number:
+        if run_of(node) == self.number:
             return node
         return self.foreign[node]
 
     def claim(self, node: Node):
         """Start the notes about a node; True at the first visit of this pass."""
-        if node._ad_run == self.number or (self.foreign is not None and node in self.foreign):
+        if run_of(node) == self.number or (self.foreign is not None and node in self.foreign):
             return False
-        if node._ad_run and node._ad_run in _active_runs:
+        before: cython.longlong = run_of(node)
+        if before and before in _active_runs:
             if self.foreign is None:
                 self.foreign = {}
             self.foreign[node] = Slot.__new__(Slot)
             return True
-        node._ad_run = self.number
+        set_run(node, self.number)
         node._ad_pending = 0
         node._ad_marks = 0
         node._ad_buffer = None
@@ -250,7 +259,7 @@ class Run:
                 slot._ad_buffer = cotangent
                 slot._ad_owned = False
             elif slot._ad_owned and not self.create_graph and self.profiler is None:
-                if not add_into(slot._ad_buffer, cotangent):
+                if not added(slot._ad_buffer, cotangent):
                     slot._ad_buffer += cotangent
             else:
                 slot._ad_buffer = self.sum(slot._ad_buffer, cotangent)
@@ -265,7 +274,7 @@ class Run:
     def sum(self, first, second):
         """The sum of two cotangents."""
         if self.profiler is None or self.create_graph:
-            return sum_of_cotangents(first, second, self.create_graph)
+            return summed(first, second, self.create_graph)
         return self.profiler.call("add", sum_of_both, [first, second])
 
     def enqueue(self, node: Node):
@@ -325,17 +334,17 @@ class Run:
                 return interceptor.node(self, node)
         return self.evaluate(node)
 
-    def cotangents_at(self, node: Node):
+    def received(self, node: Node):
         """The sum of the cotangents that a node has received so far."""
         return self.slot(node)._ad_buffer
 
-    def replace_cotangents(self, node: Node, cotangents):
+    def replace_received(self, node: Node, cotangents):
         """Let a node have received other cotangents."""
         self.slot(node)._ad_buffer = cotangents
 
     def end_at(self, node: Node, cotangents):
         """Return these cotangents to the caller of the pass, if it requested them. The pass ends at this node."""
-        self.replace_cotangents(node, None)
+        self.replace_received(node, None)
         if self.slot(node)._ad_marks & _CAPTURED:
             self.capture(node, cotangents)
 
@@ -473,6 +482,15 @@ class Run:
         for nr, index in self.captures.get(node, ()):
             self.captured[index] = cotangent if node._ad_n_outputs == 1 or cotangent is None else cotangent[nr]
 
+    def end_early(self, roots: list):
+        """End a pass after an error. Meanwhile no other pass marks nodes, which would take over those of this one."""
+        _claim()
+        try:
+            _active_runs.discard(self.number)
+            self.forget(roots)
+        finally:
+            _end_claim()
+
     def forget(self, roots: list):
         """After an error: drop the cotangents that still wait in nodes."""
         node: Node
@@ -480,9 +498,9 @@ class Run:
         stack: list = list(roots)
         while stack:
             node = stack.pop()
-            if node._ad_run != self.number:
+            if run_of(node) != self.number:
                 continue
-            node._ad_run = 0
+            set_run(node, 0)
             node._ad_buffer = None
             for target in node._ad_edges:
                 if target is not None:
@@ -500,7 +518,7 @@ def any_defined(values):
     return False
 
 
-def sum_of_cotangents(first, second, create_graph):
+def summed(first, second, create_graph):
     """The sum of two cotangents; for raw cotangents always a new array, also if it is zero-dimensional."""
     if not create_graph:
         quick = plus(first, second)
@@ -515,7 +533,7 @@ def sum_of_cotangents(first, second, create_graph):
 
 def sum_of_both(cotangents):
     """The sum of two raw cotangents."""
-    return sum_of_cotangents(cotangents[0], cotangents[1], False)
+    return summed(cotangents[0], cotangents[1], False)
 
 
 # running a pass -------------------------------------------------------------------------------------------------------
@@ -607,10 +625,11 @@ def run_pass(roots: list, cotangents: list, retain_graph, create_graph, captures
         is_complete = True
     finally:
         state.restore()
-        active.discard(number)
         # last, since it needs memory, which may be what ended the pass
-        if not is_complete:
-            run.forget(nodes)
+        if is_complete:
+            active.discard(number)
+        else:
+            run.end_early(nodes)
     return run.captured
 
 
@@ -739,7 +758,7 @@ def call_at_end(callback) -> None:
 def will_run(node: Node) -> bool:
     """True if the innermost backward pass of the calling thread reaches a node."""
     run: Run = current().run
-    if run is None or not (node._ad_run == run.number or (run.foreign is not None and node in run.foreign)):
+    if run is None or not (run_of(node) == run.number or (run.foreign is not None and node in run.foreign)):
         return False
     slot: Slot = run.slot(node)
     return run.captures is None or slot._ad_marks & _COUNTED != 0
@@ -769,16 +788,11 @@ def as_cotangent(replacement, before, create_graph, hook):
 
 
 def run_tensor_hooks(hooks, cotangent, create_graph):
-    """Call the hooks of one tensor; each may replace the cotangent.
-
-    All see one Tensor: what a hook sets as an attribute of it, the next one finds.
-    """
-    tensor = as_tensor(cotangent, create_graph)
+    """Call the hooks of one tensor; each may replace the cotangent."""
     for hook in list(hooks.values()):
-        replacement = hook(tensor)
+        replacement = hook(as_tensor(cotangent, create_graph))
         if replacement is not None:
             cotangent = as_cotangent(replacement, cotangent, create_graph, hook)
-            tensor = replacement
     return cotangent
 
 
@@ -800,16 +814,14 @@ def run_output_hooks(node: Node, hooks_by_number: dict, cotangent, create_graph)
 def run_pre_hooks(node: Node, hooks, cotangent, create_graph):
     """Call the hooks on the cotangents that a node received, before the node runs."""
     values = output_values(node, cotangent)
-    tensors = tuple([as_tensor(value, create_graph) for value in values])
     for hook in list(hooks.values()):
-        replacement = hook(tensors)
+        replacement = hook(tuple([as_tensor(value, create_graph) for value in values]))
         if replacement is not None:
-            values = hook_replacements(replacement, values, create_graph, hook)
-            tensors = replacement
+            values = replaced(replacement, values, create_graph, hook)
     return values[0] if node._ad_n_outputs == 1 else values
 
 
-def hook_replacements(replacement, values, create_graph, hook):
+def replaced(replacement, values, create_graph, hook):
     """The values that a hook on a node returned to replace its arguments."""
     if not isinstance(replacement, tuple):
         raise TypeError(f"expected tuple, but hook returned '{type(replacement).__name__}'")
@@ -823,10 +835,8 @@ def hook_replacements(replacement, values, create_graph, hook):
 def run_post_hooks(hooks, pulled, received, create_graph):
     """Call the hooks of a node on the cotangents that it computed from those in `received`."""
     outputs = tuple([as_tensor(value, create_graph) for value in received])
-    tensors = tuple([as_tensor(value, create_graph) for value in pulled])
     for hook in list(hooks.values()):
-        replacement = hook(tensors, outputs)
+        replacement = hook(tuple([as_tensor(value, create_graph) for value in pulled]), outputs)
         if replacement is not None:
-            pulled = hook_replacements(replacement, pulled, create_graph, hook)
-            tensors = replacement
+            pulled = replaced(replacement, pulled, create_graph, hook)
     return pulled

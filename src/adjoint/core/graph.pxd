@@ -1,6 +1,12 @@
 cimport cython
-from adjoint.arrays.kernels.products_and_sums cimport add_into, summed_to
-from adjoint.core.modes.state cimport Level, ThreadState, _inferring, current, thread_is_inferring
+from adjoint.arrays.kernels.products_and_sums cimport added, summed_to
+from adjoint.core.modes.state cimport Level, ThreadState, counted_inferring, current, thread_is_inferring
+
+cdef extern from "free_threading.h":
+    long long adj_count(long long *number, long long more)
+    long long adj_counted(long long *number)
+    void adj_publish()
+    void adj_retire(object o)
 
 cdef extern from "Python.h":
     ctypedef struct PyObject:
@@ -72,7 +78,7 @@ cdef inline object size_of(object array):
 
 
 cdef class VersionCounter:
-    cdef public long value
+    cdef public long long value
     cdef public dict lines
     cdef public object storage
 
@@ -107,6 +113,97 @@ cdef class TensorBase:
     cdef object __weakref__
 
 
+# attributes that several threads may read and set at once; their plain form is in graph.py
+cdef extern from "graph_slots.h":
+    TensorBase gradient_of "adj_gradient_of"(TensorBase tensor)
+    void set_gradient "adj_set_gradient"(TensorBase tensor, TensorBase value)
+    VersionCounter adj_enter_counter(TensorBase tensor, VersionCounter counter)
+    object first_tangents "adj_enter_tangents"(TensorBase tensor, object tangents)
+    object adj_enter_lines(VersionCounter counter, object lines)
+    object accumulator_at "adj_accumulator_at"(TensorBase leaf)
+    object enter_accumulator "adj_enter_accumulator"(TensorBase leaf, Node accumulator)
+
+
+cdef inline long long count_write(VersionCounter counter):
+    """Count one more modification of the memory; returns the version."""
+    return adj_count(&counter.value, 1)
+
+
+cdef inline VersionCounter first_counter(TensorBase tensor):
+    """The version counter of a tensor that has none yet."""
+    return adj_enter_counter(tensor, VersionCounter.__new__(VersionCounter))
+
+
+cdef inline dict lines_of(VersionCounter counter):
+    """The source lines of a counter, made at the first use."""
+    return counter.lines if counter.lines is not None else <dict>adj_enter_lines(counter, {})
+
+
+cdef inline bint is_stale(TensorBase tensor, View view):
+    """True for a view whose history has to be recomputed."""
+    with cython.critical_section(view):
+        return view.version != version_of(tensor)
+
+
+cdef inline Node node_of_view(TensorBase tensor, View view):
+    """The node of a tensor that is a view."""
+    with cython.critical_section(view):
+        return tensor._node
+
+
+cdef inline Node rewritten_history(View view, long long version):
+    """The history that the base of a view got when this view was modified, if that made a version; else None."""
+    with cython.critical_section(view):
+        return view.rewritten if view.rewritten_at == version else None
+
+
+cdef inline object forget_rewritten(View view):
+    """Forget the history that the base of a view got."""
+    with cython.critical_section(view):
+        before = view.rewritten
+        view.rewritten = None
+
+
+cdef inline bint renew_view(TensorBase tensor, View view, TensorBase again, long long version):
+    """Give a view the history of another tensor; False if another thread was quicker."""
+    with cython.critical_section(view):
+        if view.version == version:
+            return False
+        before = tensor._node
+        rewritten = view.rewritten
+        tensor._node = again._node
+        tensor._output_nr = again._output_nr
+        if tensor._requires:
+            tensor._requires = False
+        view.rewritten = None
+        # set last: until then every reader recomputes the history
+        view.version = version
+    return True
+
+
+cdef inline bint has_base(View view, object array):
+    """True if the replay of a view begins with this array of its base."""
+    with cython.critical_section(view):
+        return view.layout is array
+
+
+cdef inline object set_base(View view, object array, tuple replay):
+    """Let the replay of a view begin with another array of its base."""
+    with cython.critical_section(view):
+        adj_retire(view.layout)
+        adj_retire(view.replay)
+        view.layout = array
+        view.replay = replay
+
+
+cdef inline object drop_view(TensorBase tensor):
+    """Let a tensor be a view no longer."""
+    with cython.critical_section(tensor):
+        if tensor._view is not None:
+            adj_retire(tensor._view)
+            tensor._view = None
+
+
 cdef class SavedTensor:
     cdef public object array
     cdef public VersionCounter counter
@@ -119,6 +216,20 @@ cdef class SavedTensor:
     cdef public object packed
     cdef public object unpack_hook
     cdef public bint freed
+
+
+cdef extern from "graph_slots.h":
+    object array_in "adj_array_in"(SavedTensor saved)
+    TensorBase original_in "adj_original_in"(SavedTensor saved)
+    object packed_in "adj_packed_in"(SavedTensor saved)
+
+
+cdef inline object empty_saved(SavedTensor saved):
+    """Let go of a saved value."""
+    with cython.critical_section(saved):
+        array, packed, original = saved.array, saved.packed, saved.original
+        saved.freed = True
+        saved.array = saved.packed = saved.original = None
 
 
 cdef class Slot:
@@ -214,7 +325,7 @@ cpdef object count_overriding()
 cpdef bint overrides(object value)
 cpdef bint any_overrides(list values)
 cdef int _composing
-cpdef object compose(object operation, object values, bint in_place)
+cpdef object composed(object operation, object values, bint in_place)
 cdef object _tensor_type, _native_tensor, _ndarray, _accumulation, _FLOAT64, Size, float64
 cdef SavedTensor make_saved(object array, VersionCounter counter, Node node, int output_nr, bint from_input)
 cpdef long long next_sequence_nr()

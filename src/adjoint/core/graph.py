@@ -30,7 +30,7 @@ from adjoint.runtime.once import warn_caller, warn_once
 
 if not cython.compiled:
     # the compiled form has them from the .pxd
-    from adjoint.arrays.kernels.products_and_sums import add_into, summed_to
+    from adjoint.arrays.kernels.products_and_sums import added, summed_to
     from adjoint.core.modes.state import Level, ThreadState, current, thread_is_inferring
 
 _ndarray, _FLOAT64 = numpy.ndarray, float64.numpy
@@ -97,12 +97,9 @@ class InputMetadata(NamedTuple):
 
 
 class Tangents(dict):
-    """The tangents of a tensor by the number of the level, shared with the nodes that saved the tensor.
+    """The tangents of a tensor by the number of the level, shared with the nodes that saved the tensor."""
 
-    origins: for a view of a primal without its tangent, by level: this primal, and the steps from it to the view.
-    """
-
-    __slots__ = ("__weakref__", "origins")
+    __slots__ = ("__weakref__",)
     # weak references to two of them differ, whatever they contain
     __hash__ = object.__hash__  # type: ignore[assignment]
 
@@ -166,7 +163,7 @@ def compose_operations(kind: type, function: object) -> None:
     _composing += 1
 
 
-def compose(operation, values, in_place):
+def composed(operation, values, in_place):
     """The result of an operation that is composed of others for one of these arguments; else NotImplemented."""
     for value in values:
         for member in value if isinstance(value, (tuple, list)) else (value,):
@@ -329,9 +326,10 @@ class TensorBase:
 
         Setting it to None, or to a tensor of the same shape, dtype and device, begins anew.
         """
-        if self._grad is None and (self._node is not None or self._view is not None):
+        gradient = gradient_of(self)
+        if gradient is None and (self._node is not None or self._view is not None):
             warn_of_missing_grad(self)
-        return self._grad
+        return gradient
 
     @grad.setter
     def grad(self, value):
@@ -339,12 +337,12 @@ class TensorBase:
             errors.check_assigned_grad(self, value)
             note_foreign_layout(value._array, self._array)
         note_gradient(self)
-        self._grad = value
+        set_gradient(self, value)
 
     @grad.deleter
     def grad(self):
         note_gradient(self)
-        self._grad = None
+        set_gradient(self, None)
 
     @property
     def grad_dtype(self):
@@ -361,7 +359,7 @@ class TensorBase:
     def grad_dtype(self, value):
         errors.check_grad_dtype(self, value)
         self._grad_dtype = errors.ANY_DTYPE if value is None else value.numpy
-        node: Node = None if self._accumulator is None else self._accumulator()
+        node: Node = accumulator_at(self)
         if node is not None:
             node._ad_dtype = dtype_of_grad(self)
 
@@ -460,6 +458,8 @@ class Node(Slot):
             extras: Extras = Extras.__new__(Extras)
             with first_use:
                 if self._ad_extras is None:
+                    if cython.compiled:
+                        adj_publish()
                     self._ad_extras = extras
         return self._ad_extras
 
@@ -705,22 +705,23 @@ class AccumulateGrad(Node):
         if not leaf._requires:
             # switched off since
             return []
-        before: TensorBase = leaf._grad
+        before: TensorBase = gradient_of(leaf)
         fits(cotangent._array if create_graph else cotangent, leaf._array if before is None else before._array)
         if _foreign_layouts is not None and before is not None:
             warn_of_layout(before._array, leaf._array)
         if create_graph:
             like = leaf._array if before is None else before._array
             laid_out = registry.tensor_ops.clone_with_strides(cotangent, gradient_strides(like), True)
-            leaf._grad = laid_out if before is None else before + laid_out
+            set_gradient(leaf, laid_out if before is None else before + laid_out)
         else:
             # NumPy lets other threads run while it adds; no user's code runs under this lock, but for finalizers
             _begin_accumulation()
             try:
-                if leaf._grad is None:
-                    leaf._grad = new_tensor(fit_layout(cotangent, leaf._array))
+                before = gradient_of(leaf)
+                if before is None:
+                    set_gradient(leaf, new_tensor(fit_layout(cotangent, leaf._array)))
                 else:
-                    add_in_place(leaf._grad, cotangent)
+                    add_in_place(before, cotangent)
             finally:
                 _end_accumulation()
         return []
@@ -825,14 +826,12 @@ _sequence = 0
 
 def next_sequence_nr() -> cython.longlong:
     """A number larger than all given out before."""
-    global _sequence
-    _sequence += 1
-    return _sequence
+    return adj_count(cython.address(_sequence), 1)
 
 
 def upcoming_sequence_nr():
     """The number that `next_sequence_nr` will give next, if no other thread asks before."""
-    return _sequence + 1
+    return adj_counted(cython.address(_sequence)) + 1
 
 
 #: By type of array two functions: one for each new tensor around it, one for each whose gradient is about to be set.
@@ -870,7 +869,7 @@ def new_tensor(array):
             notes[0](result)
     if cython.compiled:
         # spares the call while no thread is in inference mode
-        if _inferring == 0:
+        if counted_inferring() == 0:
             return result
     if thread_is_inferring():
         result._counter = NO_VERSION
@@ -953,11 +952,114 @@ if not cython.compiled:
         """... and this dtype."""
         return array.shape == shape and array.dtype == dtype
 
-    weak = weakref.ref
+    def count_write(counter):
+        """Count one more modification of the memory; returns the version."""
+        with first_use:
+            counter.value += 1
+            return counter.value
 
-    def referent_of(reference):
-        """The object of a weak reference, or None."""
-        return reference()
+    def first_counter(tensor):
+        """The version counter of a tensor, made if it has none."""
+        counter = VersionCounter()
+        with first_use:
+            if tensor._counter is None:
+                tensor._counter = counter
+            return tensor._counter
+
+    def lines_of(counter):
+        """The source lines of a counter, made at the first use."""
+        with first_use:
+            if counter.lines is None:
+                counter.lines = {}
+            return counter.lines
+
+    def first_tangents(tensor, tangents):
+        """The tangents of a tensor; the given ones if it has none yet."""
+        with first_use:
+            if tensor._tangents is None:
+                tensor._tangents = tangents
+            return tensor._tangents
+
+    def gradient_of(tensor):
+        """The gradient of a tensor, or None."""
+        return tensor._grad
+
+    def set_gradient(tensor, value):
+        """Set the gradient of a tensor, or None."""
+        tensor._grad = value
+
+    def accumulator_at(leaf):
+        """The accumulator of a leaf, or None if it has none by now."""
+        reference = leaf._accumulator
+        return None if reference is None else reference()
+
+    def enter_accumulator(leaf, accumulator):
+        """Give a leaf an accumulator; returns the one of another thread that was quicker."""
+        reference = weakref.ref(accumulator)
+        with first_use:
+            other = accumulator_at(leaf)
+            if other is None:
+                leaf._accumulator = reference
+        return accumulator if other is None else other
+
+    def is_stale(tensor, view):
+        """True for a view whose history has to be recomputed."""
+        return view.version != version_of(tensor)
+
+    def node_of_view(tensor, view):
+        """The node of a tensor that is a view."""
+        return tensor._node
+
+    def rewritten_history(view, version):
+        """The history that the base of a view got when this view was modified, if that made a version; else None."""
+        return view.rewritten if view.rewritten_at == version else None
+
+    def forget_rewritten(view):
+        """Forget the history that the base of a view got."""
+        view.rewritten = None
+
+    def renew_view(tensor, view, again, version):
+        """Give a view the history of another tensor; False if another thread was quicker."""
+        with first_use:
+            if view.version == version:
+                return False
+            tensor._node = again._node
+            tensor._output_nr = again._output_nr
+            tensor._requires = False
+            view.rewritten = None
+            # set last: until then every reader recomputes the history
+            view.version = version
+        return True
+
+    def has_base(view, array):
+        """True if the replay of a view begins with this array of its base."""
+        return view.layout is array
+
+    def set_base(view, array, replay):
+        """Let the replay of a view begin with another array of its base."""
+        view.replay = replay
+        view.layout = array
+
+    def drop_view(tensor):
+        """Let a tensor be a view no longer."""
+        tensor._view = None
+
+    def array_in(saved):
+        """The array of a saved value."""
+        return saved.array
+
+    def original_in(saved):
+        """The input of which this is the saved value."""
+        return saved.original
+
+    def packed_in(saved):
+        """The value that a hook packed."""
+        return saved.packed
+
+    def empty_saved(saved):
+        """Let go of a saved value."""
+        saved.freed = True
+        saved.array = saved.packed = saved.original = None
 
     # `_sequence += 1` is more than one step of the interpreter, and threads may come between
     _numbers = itertools.count(1)
@@ -1054,9 +1156,11 @@ def is_leaf_tensor(tensor: TensorBase) -> bool:
 def node_of(tensor: TensorBase) -> Node:
     """The node that made a tensor, or None. If the base of a view was modified, the view's history is recomputed."""
     view: View = tensor._view
-    if view is not None and view.version != version_of(tensor):
+    if view is None:
+        return tensor._node
+    if is_stale(tensor, view):
         renew_history(tensor, view)
-    return tensor._node
+    return node_of_view(tensor, view)
 
 
 def renew_history(tensor: TensorBase, view: View):
@@ -1068,9 +1172,10 @@ def renew_history(tensor: TensorBase, view: View):
         raise RuntimeError(errors.SEPARATE_STALE.format(library=library_of(tensor._array)))
     version = version_of(tensor)
     source: TensorBase = None
-    if view.rewritten is not None and view.rewritten_at == version:
+    rewritten: Node = rewritten_history(view, version)
+    if rewritten is not None:
         source = new_tensor(view.layout)
-        source._node = view.rewritten
+        source._node = rewritten
     recorded = source is not None or needs_grad(view.base)
     has_history = recorded or tensor._node is not None or view.rewritten is not None
     # a leaf over memory that has no history
@@ -1079,7 +1184,7 @@ def renew_history(tensor: TensorBase, view: View):
         raise errors.view_modified(view.origin, tensor._node, tensor._output_nr, True)
     if stays or not has_history:
         # the version stays behind: when the base gets a history, or the flag, the view follows it
-        view.rewritten = None
+        forget_rewritten(view)
         return
     if not recorded:
         # the base was removed from the graph: the view stays in it, but no gradient flows from it any more
@@ -1097,18 +1202,10 @@ def renew_history(tensor: TensorBase, view: View):
     finally:
         state.grad_enabled = enabled
         state.replaying = replaying
-    if view.version == version:
-        # another thread was quicker
-        return
-    before: Node = tensor._node
+    before: Node = node_of_view(tensor, view)
     number = tensor._output_nr
-    tensor._node = again._node
-    tensor._output_nr = again._output_nr
-    tensor._requires = False
-    carry_retained(tensor, before, number)
-    # set last: until then every reader recomputes the history
-    view.rewritten = None
-    view.version = version
+    if renew_view(tensor, view, again, version):
+        carry_retained(tensor, before, number)
 
 
 def cut_off(array) -> TensorBase:
@@ -1129,14 +1226,13 @@ def view_of_base(tensor: TensorBase) -> View:
     """The `View` of a tensor, updated if its base was reshaped in place; None if the base has other memory now."""
     view: View = tensor._view
     base = view.base._array
-    if base is not view.layout:
+    if not has_base(view, base):
         if not meets_memory(base, tensor._array):
-            tensor._view = None
+            drop_view(tensor)
             return None
         if base.dtype != tensor._array.dtype:
             raise RuntimeError(errors.RESHAPED_BASE)
-        view.layout = base
-        view.replay = ((), registry.tensor_ops.as_strided.as_step(base, tensor._array))
+        set_base(view, base, ((), registry.tensor_ops.as_strided.as_step(base, tensor._array)))
     return view
 
 
@@ -1215,14 +1311,14 @@ NO_VERSION.value = -1
 
 def version_of(tensor: TensorBase) -> int:
     """How often the tensor's memory was modified in place."""
+    if cython.compiled:
+        return 0 if tensor._counter is None else adj_counted(cython.address(tensor._counter.value))
     return 0 if tensor._counter is None else tensor._counter.value
 
 
 def counter_of(tensor: TensorBase) -> VersionCounter:
     """The version counter of the tensor's memory, made when it must be shared or counted."""
-    if tensor._counter is None:
-        tensor._counter = VersionCounter.__new__(VersionCounter)
-    return tensor._counter
+    return first_counter(tensor) if tensor._counter is None else tensor._counter
 
 
 def bump_version(tensor: TensorBase) -> None:
@@ -1230,11 +1326,9 @@ def bump_version(tensor: TensorBase) -> None:
     counter: VersionCounter = counter_of(tensor)
     if counter is NO_VERSION:
         return
-    counter.value += 1
+    version = count_write(counter)
     if current().locations:
-        if counter.lines is None:
-            counter.lines = {}
-        counter.lines[counter.value] = caller()
+        lines_of(counter)[version] = caller()
 
 
 # edges ----------------------------------------------------------------------------------------------------------------
@@ -1243,10 +1337,9 @@ def bump_version(tensor: TensorBase) -> None:
 def accumulator_of(leaf: TensorBase) -> Node:
     """The node that adds to the leaf's .grad. The leaf holds it weakly, so that it keeps no graph alive."""
     array = leaf._array
-    if leaf._accumulator is not None:
-        node = referent_of(leaf._accumulator)
-        if node is not None:
-            return node
+    node = accumulator_at(leaf)
+    if node is not None:
+        return node
     accumulator: AccumulateGrad = AccumulateGrad.__new__(AccumulateGrad)
     accumulator.variable = leaf
     accumulator._ad_n_outputs = 1
@@ -1254,8 +1347,7 @@ def accumulator_of(leaf: TensorBase) -> Node:
     accumulator._ad_dtype = dtype_of_grad(leaf)
     accumulator._ad_sequence_nr = _LAST
     accumulator.since = upcoming_sequence_nr()
-    leaf._accumulator = weak(accumulator)
-    return accumulator
+    return enter_accumulator(leaf, accumulator)
 
 
 def dtype_of_grad(leaf: TensorBase):
@@ -1513,7 +1605,7 @@ def add_in_place(tensor: TensorBase, cotangent) -> None:
         # a gradient that the user assigned may be an expanded one
         errors.check_overlap(array)
     counter_of(tensor)
-    if not add_into(array, cotangent):
+    if not added(array, cotangent):
         array += cotangent
         tensor._array = array
     bump_version(tensor)

@@ -12,18 +12,22 @@ from adjoint.core.graph cimport (
     TensorBase,
     VersionCounter,
     _overriding,
+    array_in,
     counter_of,
     edge_of,
+    empty_saved,
     gradient_edge,
     has_layout,
     has_edge,
     make_saved,
     needs_grad,
     new_tensor,
+    original_in,
     output_dtype,
     output_number,
     output_shape,
     pack_saved,
+    packed_in,
     project,
     project_tensor,
     version_of,
@@ -118,16 +122,60 @@ cdef class OpNode(Node):
     cdef list saved_names(self)
     cdef TensorBase as_recorded(self, TensorBase tensor, Py_ssize_t i)
     cdef object saved_value(self, SavedTensor saved, bint create_graph)
-    cdef object widen(self, object value, bint create_graph)
+    cdef object widened(self, object value, bint create_graph)
     cdef TensorBase handed_out(self, SavedTensor saved)
     cdef TensorBase result(self, object array)
     cdef object check_result(self, object array)
     cdef object check_version(self, TensorBase tensor, Py_ssize_t k)
 
 
+# several passes may read and free the saved values of a node at once; the plain form is in recorded.py
+cdef extern from "graph_slots.h":
+    object adj_first_entry(OpNode node)
+    object adj_second_entry(OpNode node)
+    tuple adj_other_entries(OpNode node)
+    void adj_set_first_entry(OpNode node, object entry)
+    void adj_set_second_entry(OpNode node, object entry)
+    void adj_set_other_entries(OpNode node, tuple entries)
+
+
+cdef inline object entry_of(OpNode node, Py_ssize_t k):
+    """The saved form of slot k; None once it is freed."""
+    cdef tuple others
+    if k == 0:
+        return adj_first_entry(node)
+    if k == 1:
+        return adj_second_entry(node)
+    others = adj_other_entries(node)
+    return None if others is None else others[k - 2]
+
+
+cdef inline object set_entry(OpNode node, Py_ssize_t k, object entry):
+    """Replace the saved form of slot k."""
+    cdef tuple others
+    if k == 0:
+        adj_set_first_entry(node, entry)
+    elif k == 1:
+        adj_set_second_entry(node, entry)
+    else:
+        others = adj_other_entries(node)
+        adj_set_other_entries(node, (*others[: k - 2], entry, *others[k - 1 :]))
+
+
+cdef inline object free_entries(OpNode node):
+    """Let go of the saved values."""
+    cdef int n = node.plan.n_saved
+    if n > 0:
+        adj_set_first_entry(node, None)
+    if n > 1:
+        adj_set_second_entry(node, None)
+    if n > 2:
+        adj_set_other_entries(node, None)
+
+
 cpdef object raw_ops(object array)
 cpdef object pack_by_mode(SavedTensor saved, TensorBase tensor, Node owner)
-cpdef TensorBase unpack_saved(SavedTensor saved, Node owner)
+cpdef TensorBase unpacked(SavedTensor saved, Node owner)
 cpdef object check_saved(SavedTensor saved, Node owner)
 cpdef object drop(object entry)
 cpdef object name_in_place(object node)

@@ -36,18 +36,22 @@ if not cython.compiled:
         SavedTensor,
         TensorBase,
         VersionCounter,
+        array_in,
         counter_of,
         edge_of,
+        empty_saved,
         gradient_edge,
         has_edge,
         has_layout,
         make_saved,
         needs_grad,
         new_tensor,
+        original_in,
         output_dtype,
         output_number,
         output_shape,
         pack_saved,
+        packed_in,
         project,
         project_tensor,
         version_of,
@@ -116,7 +120,7 @@ def raw_ops(array):
         return _numpy_ops
     ops = _raw_ops.get(type(array))
     if ops is None:
-        ops = _raw_ops[type(array)] = RawOps(namespace(array))
+        ops = _raw_ops.setdefault(type(array), RawOps(namespace(array)))
     return ops
 
 
@@ -265,7 +269,9 @@ class OpNode(Node):
 
     def _ad_pull(self, cotangent, create_graph, edges):
         """Run the formulas of the plan, on raw arrays or on Tensors."""
-        if not create_graph and (is_large(cotangent) or keeps_large(self.saved0) or keeps_large(self.saved1)):
+        if not create_graph and (
+            is_large(cotangent) or keeps_large(entry_of(self, 0)) or keeps_large(entry_of(self, 1))
+        ):
             return with_kept_memory(self.run_formulas, (cotangent, False, True, edges))
         if create_graph and _overriding:
             return with_plain_results(self.run_formulas, (cotangent, True, False, edges))
@@ -274,7 +280,7 @@ class OpNode(Node):
     def run_formulas(self, cotangent, create_graph, large, edges):
         """The work of `pull`."""
         if self.freed:
-            raise errors.freed_error(self)
+            raise errors.freed(self)
         if create_graph:
             ops = registry.tensor_ops
         else:
@@ -283,7 +289,7 @@ class OpNode(Node):
         if plan.several_results:
             cotangent = self.materialize([cotangent] if self._ad_n_outputs == 1 else cotangent, create_graph)
         elif self.half:
-            cotangent = self.widen(cotangent, create_graph)
+            cotangent = self.widened(cotangent, create_graph)
         term: Term
         results: list = [None] * self._ad_n_edges
         for term in plan.terms:
@@ -347,7 +353,7 @@ class OpNode(Node):
                 if create_graph:
                     g = new_tensor(g)
             if self.half:
-                g = self.widen(g, create_graph)
+                g = self.widened(g, create_graph)
             result.append(g)
         return tuple(result)
 
@@ -416,14 +422,7 @@ class OpNode(Node):
 
     def replace_entry(self, k, entry):
         """Replace the saved value of slot k."""
-        if k == 0:
-            self.saved0 = entry
-        elif k == 1:
-            self.saved1 = entry
-        else:
-            others = list(self.saved_others)
-            others[k - 2] = entry
-            self.saved_others = tuple(others)
+        set_entry(self, k, entry)
 
     def saved_result(self, array) -> SavedTensor:
         """The single result as a `SavedTensor`."""
@@ -455,10 +454,8 @@ class OpNode(Node):
         return tuple([member._array.shape for member in values[position]])
 
     def entry(self, k):
-        """The saved form of slot k."""
-        if k == 0:
-            return self.saved0
-        return self.saved1 if k == 1 else self.saved_others[k - 2]
+        """The saved form of slot k; None once it is freed."""
+        return entry_of(self, k)
 
     def value(self, k, create_graph):
         """The saved value of slot k: a raw array, or a Tensor with its history, or a plain value.
@@ -470,6 +467,9 @@ class OpNode(Node):
         if kind == _EDGE_SHAPE:
             return self.edge_shape(plan.positions[k])
         entry = self.entry(k)
+        if entry is None and self.freed:
+            # by another pass meanwhile
+            raise errors.freed(self)
         if kind == _RESULT and not create_graph and not self.half and not isinstance(entry, SavedTensor):
             if self.counter.value != self.version:
                 self.check_result(entry)
@@ -495,7 +495,7 @@ class OpNode(Node):
             self.check_result(entry)
             if create_graph:
                 entry = self.result(entry)
-        return self.widen(entry, create_graph) if self.half else entry
+        return self.widened(entry, create_graph) if self.half else entry
 
     def edge_shape(self, i):
         """The shape of the input at an edge; None if no cotangent flows along it."""
@@ -530,9 +530,9 @@ class OpNode(Node):
         entry = self.handed_out(saved)
         if not create_graph:
             entry = cython.cast(TensorBase, entry)._array
-        return self.widen(entry, create_graph) if self.half else entry
+        return self.widened(entry, create_graph) if self.half else entry
 
-    def widen(self, value, create_graph):
+    def widened(self, value, create_graph):
         """A half-precision value in the type that formulas are computed in."""
         if not create_graph:
             return upcast(value)
@@ -542,7 +542,7 @@ class OpNode(Node):
 
     def handed_out(self, saved: SavedTensor) -> TensorBase:
         """A `SavedTensor` as a Tensor with its history, after its version was compared."""
-        tensor: TensorBase = unpack_saved(saved, self)
+        tensor: TensorBase = unpacked(saved, self)
         if not saved.from_input:
             if self.base_history() is None or saved.output_nr:
                 tensor._tangents = self.tangents_of(saved.output_nr)
@@ -603,7 +603,7 @@ class OpNode(Node):
             self.freed = True
             for k in range(plan.n_saved):
                 drop(self.entry(k))
-            self.saved0 = self.saved1 = self.saved_others = None
+            free_entries(self)
 
     def _ad_runs_once(self):
         """True if the node cannot run again once its saved values are freed."""
@@ -742,7 +742,7 @@ class OpNode(Node):
                 f"{type(self).__name__!r} object has no attribute '_saved_{name}'; it saved {self.saved_names()}"
             )
         if self.freed:
-            raise errors.freed_error(self)
+            raise errors.freed(self)
         return public.index(name)
 
     def saved_names(self):
@@ -796,7 +796,7 @@ def name_in_place(node):
         if name not in _in_place_types:
             numbers = getattr(kind, "_ad_numbers", ())
             attributes = {"__doc__": kind.__doc__, "__module__": "builtins", "_ad_numbers": numbers}
-            _in_place_types[name] = type(name, (OpNode,), attributes)
+            _in_place_types.setdefault(name, type(name, (OpNode,), attributes))
         setattr(node, "__class__", _in_place_types[name])  # noqa: B010  # a C type's instance is no place for a plain =
 
 
@@ -834,25 +834,29 @@ def pack_by_mode(saved: SavedTensor, tensor: TensorBase, owner):
             state.saving = outer
 
 
-def unpack_saved(saved: SavedTensor, owner) -> TensorBase:
+def unpacked(saved: SavedTensor, owner) -> TensorBase:
     """A saved value as a Tensor with its history; `owner` is the node that saved it.
 
     Versions are compared, except where hooks have packed the value.
     """
     if saved.freed:
-        raise errors.freed_error(owner)
+        raise errors.freed(owner)
     if saved.unpack_hook is None:
         check_saved(saved, owner)
-        if saved.original is not None:
-            return saved.original
-    tensor: TensorBase
-    if saved.array is not None:
-        tensor = new_tensor(saved.array)
+        original = original_in(saved)
+        if original is not None:
+            return original
+    tensor: TensorBase = None
+    array = array_in(saved)
+    if array is not None:
+        tensor = new_tensor(array)
         tensor._counter = saved.counter
-    else:
-        tensor = None
+    packed = packed_in(saved)
+    if saved.freed:
+        # by another pass meanwhile
+        raise errors.freed(owner)
     if saved.unpack_hook is not None:
-        value = saved.unpack_hook(saved.packed if tensor is None else tensor)
+        value = saved.unpack_hook(packed if tensor is None else tensor)
         if not isinstance(value, TensorBase):
             raise TypeError(errors.unpacked_type(value))
         tensor = new_tensor(cython.cast(TensorBase, value)._array)
@@ -881,11 +885,8 @@ def check_saved(saved: SavedTensor, owner):
 
 def drop(entry):
     """Mark a saved value as freed, for those who still hold it."""
-    saved: SavedTensor
     if isinstance(entry, SavedTensor):
-        saved = entry
-        saved.freed = True
-        saved.array = saved.packed = saved.original = None
+        empty_saved(entry)
     elif isinstance(entry, tuple):
         for member in entry:
             drop(member)
@@ -1040,6 +1041,31 @@ def slot_of(arguments, name):
 
 
 if not cython.compiled:
+
+    def entry_of(node, k):
+        """The saved form of slot k; None once it is freed."""
+        if k == 0:
+            return node.saved0
+        if k == 1:
+            return node.saved1
+        others = node.saved_others
+        return None if others is None else others[k - 2]
+
+    def set_entry(node, k, entry):
+        """Replace the saved form of slot k."""
+        if k == 0:
+            node.saved0 = entry
+        elif k == 1:
+            node.saved1 = entry
+        else:
+            others = node.saved_others
+            node.saved_others = (*others[: k - 2], entry, *others[k - 1 :])
+
+    def free_entries(node):
+        """Let go of the saved values."""
+        node.freed = True
+        node.saved0 = node.saved1 = node.saved_others = None
+
     # the values that fields of compiled classes have before they are set
     OpNode.saved0 = OpNode.saved1 = OpNode.saved_others = None
     OpNode.freed = False

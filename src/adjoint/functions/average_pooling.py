@@ -26,7 +26,7 @@ from adjoint.functions.pooling_windows import (
     refuse_dtype,
 )
 from adjoint.rules.interpolation import Origin
-from adjoint.runtime.caches import memoize
+from adjoint.runtime.caches import cached
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
@@ -45,7 +45,7 @@ _DIVISOR = """
     divisor_override: what to divide the sums by instead of the number of elements."""
 
 
-@memoize(512, typed=True)
+@cached(512, typed=True)
 def _mean_maps(
     function: str,
     n: int,

@@ -8,7 +8,10 @@ cdef extern from "numpy_arrays.h":
     int adj_type_num(object array)
     int NPY_DOUBLE, NPY_FLOAT
 
-cdef object _ndarray, _FLOAT64
+cdef extern from "free_threading.h":
+    void adj_retire(object o)
+
+cdef object _ndarray, _FLOAT64, _ABSENT
 cdef bint _enabled
 
 
@@ -31,8 +34,8 @@ cdef class Fused:
     cdef public int level
     cdef public bint is_traceable
     cdef object __weakref__
-    cdef Elementwise double
-    cdef Elementwise single
+    cdef Elementwise of_double
+    cdef Elementwise of_single
     cdef object one(self, object x, bint quiet)
     cdef object two(self, object x, object y, bint quiet, bint large)
     cdef object several(self, list values, bint quiet, bint large)
@@ -46,6 +49,14 @@ cdef class Fused:
     cpdef object run(self, list values, bint quiet)
 
 
+cdef extern from "program_slots.h":
+    Elementwise adj_double_program(Fused fused)
+    Elementwise adj_single_program(Fused fused)
+    void put_double "adj_put_double"(Fused fused, Elementwise program)
+    void put_single "adj_put_single"(Fused fused, Elementwise program)
+
+
 cdef bint several_shapes(list values)
+cdef object drop_first(dict table)
 cdef object part_of_key(object value, int level, bint numbers)
 cdef list inputs_among(object values, bint numbers)

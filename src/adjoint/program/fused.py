@@ -33,6 +33,7 @@ _FLOAT64 = numpy.dtype("float64")
 #: Arguments of these types are constants of a program.
 _PLAIN = (bool, int, float, str, type(None), numpy.dtype, DType, type)
 _enabled = True
+_ABSENT = object()
 _every: weakref.WeakSet = weakref.WeakSet()
 
 
@@ -71,11 +72,12 @@ class Program:
         ]
         dense = all([array.flags.c_contiguous for array in arrays])
         key = (dense, *[array.shape for array in arrays])
-        if key in self.machines:
-            machine = self.machines[key]
+        entry = self.machines.get(key, _ABSENT)
+        if entry is not _ABSENT:
+            machine = entry
         else:
             if len(self.machines) >= MAX_SCHEDULES:
-                del self.machines[next(iter(self.machines))]
+                drop_first(self.machines)
             try:
                 machine = Schedule(self.form, list(key[1:]), dense).machine
             except Unschedulable:
@@ -152,9 +154,9 @@ class Fused:
         if cython.compiled and _enabled and type(x) is _ndarray:
             kind: cython.int = adj_type_num(x)
             if kind == NPY_DOUBLE:
-                return self.double
+                return adj_double_program(self)
             if kind == NPY_FLOAT:
-                return self.single
+                return adj_single_program(self)
         return None
 
     def attempt(self, values: list, quiet):
@@ -197,15 +199,16 @@ class Fused:
                 key = tuple([part_of_key(value, self.level, self.numbers) for value in values])
             except TypeError:
                 return None
-            if key in self.programs:
-                program: Program = self.programs[key]
+            entry = self.programs.get(key, _ABSENT)
+            if entry is not _ABSENT:
+                program: Program = entry
                 break
             if self.level == SHAPES and not any([is_large(value) for value in values]):
                 return None
             if len(self.programs) >= MAX_PROGRAMS:
                 if self.level != SHAPES:
                     return None
-                del self.programs[next(iter(self.programs))]
+                drop_first(self.programs)
             try:
                 form = trace(self.in_order, values, self.level, self.numbers)
                 program = Program(form) if form.steps else None
@@ -216,24 +219,32 @@ class Fused:
             except Untraceable as why:
                 program = None
                 if all([type(value) is _ndarray for value in values]) and values:
-                    self.reason = str(why)
-            self.programs[key] = program
+                    with cython.critical_section(self):
+                        self.reason = str(why)
             if program is not None and program.flat is not None:
                 program.flat.parameters = [_ndarray if type(value) is _ndarray else value for value in values]
+            program = self.programs.setdefault(key, program)
             break
         if self.level == NOTHING and program is not None and program.flat is not None:
             # numbers are read in the program's type
+            # the former one is still among the programs
             if "d" in key:
-                self.double = program.flat
+                put_double(self, program.flat)
             elif "f" in key:
-                self.single = program.flat
+                put_single(self, program.flat)
         return program
 
     def reset(self):
         """Forget the programs; functions are traced anew."""
-        self.programs = {}
-        self.kernels = {}
-        self.double = self.single = None
+        if cython.compiled:
+            # other threads may be about to run them
+            adj_retire(adj_double_program(self))
+            adj_retire(adj_single_program(self))
+            adj_retire(self.programs.copy())
+        put_double(self, None)
+        put_single(self, None)
+        self.programs.clear()
+        self.kernels.clear()
         self.level = NOTHING
 
     def in_order(self, *values):
@@ -248,6 +259,12 @@ def reset_programs() -> None:
     """Forget the programs of all functions."""
     for fused in list(_every):
         fused.reset()
+
+
+def drop_first(table: dict):
+    """Remove the oldest entry."""
+    for key in list(table)[:1]:
+        table.pop(key, None)
 
 
 def part_of_key(value, level, numbers):
@@ -288,7 +305,15 @@ def inputs_among(values, numbers):
 
 if not cython.compiled:
     # the values that fields of compiled classes have before they are set
-    Fused.double = Fused.single = None
+    Fused.of_double = Fused.of_single = None
+
+    def put_double(fused, program):
+        """Set the program that ran last on arrays of double precision."""
+        fused.of_double = program
+
+    def put_single(fused, program):
+        """Set the program that ran last on arrays of single precision."""
+        fused.of_single = program
 
 
 reset_with(reset_programs)

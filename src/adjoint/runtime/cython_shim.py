@@ -20,5 +20,18 @@ trashcan = freelist = _decorator
 int = long = longlong = ulonglong = Py_ssize_t = bint = double = object
 
 
+class critical_section:
+    """A block that needs no lock in plain Python."""
+
+    def __init__(self, _owner: object) -> None:
+        pass
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *_error: object) -> None:
+        pass
+
+
 def cast(_type: Any, value: _T, **_options: object) -> _T:
     return value

@@ -1,6 +1,6 @@
 /* The allocator of the arrays that adjoint makes: freed blocks are kept, sorted by size, and reused. memory.py explains
-the reason. NumPy calls all of these functions with the GIL held, which is their lock. The static variables are the
-allocator's state: only memory.py may include this file. */
+the reason. The static variables are the allocator's state: only memory.py may include this file. Their lock is
+Python's, with which NumPy calls all of these functions, or a mutex in free-threaded CPython. */
 #ifndef ADJOINT_KEPT_MEMORY_H
 #define ADJOINT_KEPT_MEMORY_H
 
@@ -10,6 +10,7 @@ allocator's state: only memory.py may include this file. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include "free_threading.h"
 #include "numpy_arrays.h"
 #ifdef __linux__
 #include <sys/mman.h>
@@ -48,12 +49,19 @@ typedef struct adj_block {
 #define ADJ_PAGE ((uintptr_t)4096)
 #define ADJ_CLASSES 400
 
+/* held while the variables below are used */
+ADJ_MUTEX(adj_mutex)
 /* the blocks that lie idle, one list for each class of sizes */
 static adj_block *adj_idle_blocks[ADJ_CLASSES];
-/* bytes in use, idle, the most that was ever in use, and how many may lie idle */
-static size_t adj_live, adj_idle, adj_peak, adj_limit;
-/* how many blocks were handed out again, how many were new, and how many bytes went back to the system */
-static unsigned long long adj_hits, adj_misses, adj_returned;
+/* Bytes in use, idle, the most that was ever in use, and how many may lie idle; how many blocks were handed out again,
+   how many were new, and how many bytes went back to the system. */
+typedef struct {
+    size_t live, idle, peak, limit;
+    unsigned long long hits, misses, returned;
+} adj_memory_counts;
+static adj_memory_counts adj_counts;
+/* 1 while no byte may lie idle; read without the lock */
+static long long adj_no_limit = 1;
 
 /* The class of a size; there are eight classes for each power of two. Rounds the size up to the size of its class. */
 static int adj_class_of(size_t *size) {
@@ -66,21 +74,65 @@ static int adj_class_of(size_t *size) {
 
 /* Returns idle blocks to the system, large ones first, until at most this number of bytes is idle. */
 static void adj_give_back(size_t at_most_idle) {
-    for (int i = ADJ_CLASSES - 1; i >= 0 && adj_idle > at_most_idle; i--)
-        while (adj_idle_blocks[i] != NULL && adj_idle > at_most_idle) {
+    for (int i = ADJ_CLASSES - 1; i >= 0 && adj_counts.idle > at_most_idle; i--)
+        while (adj_idle_blocks[i] != NULL && adj_counts.idle > at_most_idle) {
             adj_block *block = adj_idle_blocks[i];
             adj_idle_blocks[i] = block->next;
-            adj_idle -= block->size;
-            adj_returned += block->size;
+            adj_counts.idle -= block->size;
+            adj_counts.returned += block->size;
             free(block->start);
         }
+}
+
+/* The same for a caller without the lock. */
+static void adj_give_back_idle(size_t at_most_idle) {
+    ADJ_LOCK(adj_mutex);
+    adj_give_back(at_most_idle);
+    ADJ_UNLOCK(adj_mutex);
+}
+
+/* Sets how many bytes may lie idle. */
+static void adj_set_limit(size_t limit) {
+    ADJ_LOCK(adj_mutex);
+    adj_counts.limit = limit;
+    adj_set_counted(&adj_no_limit, limit == 0);
+    adj_give_back(limit);
+    ADJ_UNLOCK(adj_mutex);
+}
+
+/* True if no memory is kept. */
+static int adj_keeps_nothing(void) {
+    return adj_counted(&adj_no_limit) != 0;
+}
+
+/* The numbers of now. */
+static adj_memory_counts adj_memory_counted(void) {
+    ADJ_LOCK(adj_mutex);
+    adj_memory_counts counts = adj_counts;
+    ADJ_UNLOCK(adj_mutex);
+    return counts;
+}
+
+/* Returns all idle blocks to the system, and forgets how much was once in use; returns how many bytes were idle. */
+static size_t adj_forget_peak(void) {
+    ADJ_LOCK(adj_mutex);
+    size_t idle = adj_counts.idle;
+    adj_give_back(0);
+    adj_counts.peak = adj_counts.live;
+    ADJ_UNLOCK(adj_mutex);
+    return idle;
+}
+
+/* In a child process, where no other thread holds the lock. */
+static void adj_renew_mutex(void) {
+    ADJ_NEW_MUTEX(adj_mutex);
 }
 
 /* Memory from the system; if it has none, the idle blocks go back first. */
 static void *adj_system_memory(size_t size, int zeroed) {
     void *start = zeroed ? calloc(1, size) : malloc(size);
-    if (start != NULL || adj_idle == 0) return start;
-    adj_give_back(0);
+    if (start != NULL) return start;
+    adj_give_back_idle(0);
     return zeroed ? calloc(1, size) : malloc(size);
 }
 
@@ -103,16 +155,32 @@ static void *adj_new_block(size_t size, int of_class, int zeroed) {
     return data;
 }
 
-/* Takes the first idle block of a class, which must have one; `size` is the size of the class. */
-static void *adj_take_idle(int of_class, size_t size, int zeroed) {
+/* Takes the first idle block of a class, and counts a block of this size as in use; NULL if the class has none. */
+static void *adj_take_idle(int of_class, size_t size) {
+    ADJ_LOCK(adj_mutex);
     adj_block *block = adj_idle_blocks[of_class];
-    void *data = (char *)block + ADJ_HEADER;
-    adj_hits++;
-    adj_idle -= size;
-    adj_idle_blocks[of_class] = block->next;
-    adj_permit(data, size);
-    if (zeroed) memset(data, 0, size);
-    return data;
+    adj_counts.live += size;
+    if (block != NULL) {
+        adj_counts.hits++;
+        adj_counts.idle -= size;
+        adj_idle_blocks[of_class] = block->next;
+    } else {
+        adj_counts.misses++;
+        /* what lies idle in other classes makes room first, so that no more is held than was once in use */
+        if (adj_counts.live + adj_counts.idle > adj_counts.peak)
+            adj_give_back(adj_counts.peak > adj_counts.live ? adj_counts.peak - adj_counts.live : 0);
+    }
+    if (block != NULL && adj_counts.live > adj_counts.peak) adj_counts.peak = adj_counts.live;
+    ADJ_UNLOCK(adj_mutex);
+    return block == NULL ? NULL : (char *)block + ADJ_HEADER;
+}
+
+/* Counts what came of the attempt to get a new block of a size. */
+static void adj_count_new(size_t size, int failed) {
+    ADJ_LOCK(adj_mutex);
+    if (failed) adj_counts.live -= size;
+    if (adj_counts.live > adj_counts.peak) adj_counts.peak = adj_counts.live;
+    ADJ_UNLOCK(adj_mutex);
 }
 
 /* Memory for an array: an idle block of the class of its size, or a new one. */
@@ -121,18 +189,14 @@ static void *adj_allocate(size_t size, int zeroed) {
     if (size > SIZE_MAX / 4) return NULL;
     size_t wanted = size;
     int of_class = adj_class_of(&size);
-    void *data;
-    adj_live += size;
-    if (adj_idle_blocks[of_class] != NULL) {
-        data = adj_take_idle(of_class, size, zeroed);
+    void *data = adj_take_idle(of_class, size);
+    if (data != NULL) {
+        adj_permit(data, size);
+        if (zeroed) memset(data, 0, size);
     } else {
-        adj_misses++;
-        /* what lies idle in other classes makes room first, so that no more is held than was once in use */
-        if (adj_live + adj_idle > adj_peak) adj_give_back(adj_peak > adj_live ? adj_peak - adj_live : 0);
         data = adj_new_block(size, of_class, zeroed);
-        if (data == NULL) adj_live -= size;
+        adj_count_new(size, data == NULL);
     }
-    if (adj_live > adj_peak) adj_peak = adj_live;
     if (data != NULL) adj_forbid((char *)data + wanted, size - wanted);
     return data;
 }
@@ -159,12 +223,14 @@ static void adj_free(void *context, void *data, size_t size) {
         free(block->start);
         return;
     }
-    adj_live -= block->size;
-    adj_idle += block->size;
     adj_forbid(data, block->size);
+    ADJ_LOCK(adj_mutex);
+    adj_counts.live -= block->size;
+    adj_counts.idle += block->size;
     block->next = adj_idle_blocks[block->of_class];
     adj_idle_blocks[block->of_class] = block;
-    if (adj_idle > adj_limit) adj_give_back(adj_limit);
+    if (adj_counts.idle > adj_counts.limit) adj_give_back(adj_counts.limit);
+    ADJ_UNLOCK(adj_mutex);
 }
 
 static void *adj_realloc(void *context, void *data, size_t size) {
@@ -188,7 +254,7 @@ static PyObject *adj_make_handler(void) {
 /* A new array in memory from here: what PyArray_NewFromDescr makes while the handler is set, in a tenth of the time. It
    takes over the reference to `descr`. */
 static PyObject *adj_new_kept_array(PyArray_Descr *descr, int ndim, npy_intp *shape, int fortran, PyObject *handler) {
-    if (adj_limit == 0)
+    if (adj_keeps_nothing())
         return PyArray_NewFromDescr(&PyArray_Type, descr, ndim, shape, NULL, NULL,
                                     fortran ? NPY_ARRAY_F_CONTIGUOUS : 0, NULL);
     size_t size = (size_t)PyDataType_ELSIZE(descr);

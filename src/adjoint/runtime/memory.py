@@ -23,6 +23,8 @@ except ModuleNotFoundError:
 
 import os
 
+from adjoint.runtime.forks import renewed_in_child
+
 #: At most so much lies idle unless the user says otherwise: an eighth of the memory, and no more than this.
 _MOST_IDLE = 1 << 30
 
@@ -38,16 +40,14 @@ def default_limit() -> int:
 
 def get_limit() -> int:
     """The largest number of idle bytes; 0 if no memory is kept."""
-    return adj_limit if compiled else 0
+    return adj_memory_counted().limit if compiled else 0
 
 
 def set_limit(n_bytes: int) -> int:
     """Set the limit of idle memory in bytes, 0 to keep none; returns the earlier limit."""
-    global adj_limit
     before = get_limit()
     if compiled:
-        adj_limit = n_bytes
-        adj_give_back(n_bytes)
+        adj_set_limit(n_bytes)
     return before
 
 
@@ -55,31 +55,26 @@ def statistics() -> dict:
     """Memory in use and idle, and counts of events, in bytes and numbers of blocks."""
     if not compiled:
         return dict.fromkeys(("live", "idle", "peak", "hits", "misses", "returned"), 0)
+    counts = adj_memory_counted()
     return {
-        "live": adj_live,
-        "idle": adj_idle,
-        "peak": adj_peak,
-        "hits": adj_hits,
-        "misses": adj_misses,
-        "returned": adj_returned,
+        "live": counts.live,
+        "idle": counts.idle,
+        "peak": counts.peak,
+        "hits": counts.hits,
+        "misses": counts.misses,
+        "returned": counts.returned,
     }
 
 
 def give_back() -> int:
     """Give all idle memory back to the system, and forget how much was once in use; returns how much it was."""
-    global adj_peak
-    if not compiled:
-        return 0
-    idle = adj_idle
-    adj_give_back(0)
-    adj_peak = adj_live
-    return idle
+    return adj_forget_peak() if compiled else 0
 
 
 def with_kept_memory(function, arguments, keywords=None):
     """function(*arguments, **keywords), whose arrays get memory from here."""
     keywords = keywords or {}
-    if not compiled or adj_limit == 0:
+    if not compiled or adj_keeps_nothing():
         return function(*arguments, **keywords)
     before = PyDataMem_SetHandler(_handler)
     try:
@@ -96,6 +91,11 @@ if compiled:
         """A new array of a C descriptor and shape, in memory from here; for the C code of other modules."""
         return adj_new_kept_array(descr, ndim, shape, fortran, _handler)
 
+    @renewed_in_child
+    def renew_mutex():
+        """A thread of the parent may have held it."""
+        adj_renew_mutex()
+
     adj_import_arrays()
     _handler = adj_make_handler()
-    adj_limit = default_limit()
+    adj_set_limit(default_limit())

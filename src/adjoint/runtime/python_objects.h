@@ -83,17 +83,20 @@ static int adj_slice_by_c(PyObject *type) {
     return failed;
 }
 
-/* Gives a subclass the compiled functions of its base for operators: Python would look them up by name at every use. */
+/* Gives a subclass the compiled functions of its base for operators: Python would look them up by name at every use.
+   One that it has is not written again, since other threads may be about to call it. */
 static void adj_inherit_operators(PyObject *subclass, PyObject *native) {
     PyNumberMethods *to = ((PyTypeObject *)subclass)->tp_as_number;
     PyNumberMethods *from = ((PyTypeObject *)native)->tp_as_number;
-    to->nb_add = from->nb_add;
-    to->nb_subtract = from->nb_subtract;
-    to->nb_multiply = from->nb_multiply;
-    to->nb_true_divide = from->nb_true_divide;
-    to->nb_power = from->nb_power;
-    to->nb_matrix_multiply = from->nb_matrix_multiply;
-    to->nb_negative = from->nb_negative;
+#define ADJ_INHERIT(name) if (to->name != from->name) to->name = from->name
+    ADJ_INHERIT(nb_add);
+    ADJ_INHERIT(nb_subtract);
+    ADJ_INHERIT(nb_multiply);
+    ADJ_INHERIT(nb_true_divide);
+    ADJ_INHERIT(nb_power);
+    ADJ_INHERIT(nb_matrix_multiply);
+    ADJ_INHERIT(nb_negative);
+#undef ADJ_INHERIT
 }
 
 #endif

@@ -1,6 +1,6 @@
 cimport cython
 
-from adjoint.core.graph cimport TensorBase, dtype_of, needs_grad, new_tensor, version_of
+from adjoint.core.graph cimport TensorBase, dtype_of, first_tangents, needs_grad, new_tensor, version_of
 from adjoint.core.modes.interceptors cimport Interceptor
 from adjoint.core.modes.state cimport ThreadState, current
 from adjoint.core.operations.operation cimport Operation, plain_operand

@@ -18,7 +18,7 @@ from adjoint.core.graph import Tangents
 
 if not cython.compiled:
     # the compiled form has them from the .pxd
-    from adjoint.core.graph import TensorBase, dtype_of, needs_grad, new_tensor, version_of
+    from adjoint.core.graph import TensorBase, dtype_of, first_tangents, needs_grad, new_tensor, version_of
     from adjoint.core.modes.interceptors import Interceptor
     from adjoint.core.modes.state import ThreadState, current
     from adjoint.core.operations.operation import Operation, plain_operand
@@ -58,15 +58,13 @@ def forget_level(number) -> None:
         tangents = holder()
         if tangents is not None:
             tangents.pop(number, None)
-            if hasattr(tangents, "origins"):
-                tangents.origins.pop(number, None)
 
 
 def set_tangent(tensor: TensorBase, number, tangent) -> None:
     """Set the tangent of a tensor at a level; None hides the tangent of a view's base."""
     tangents = tensor._tangents
     if tangents is None:
-        tangents = tensor._tangents = Tangents()
+        tangents = first_tangents(tensor, Tangents())
     if number not in tangents:
         of_level: set = _holders[number]
         of_level.add(ref(tangents, of_level.discard))

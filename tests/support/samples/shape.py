@@ -13,10 +13,7 @@ TRIANGLE: list[Sample] = [
 
 #: Samples instead of derived ones.
 SAMPLES: dict[str, list[Sample]] = {
-    "join_results": [
-        {"members": [draw(2, 3), draw(4)], "node": "LinalgLuBackward0"},
-        {"members": [SCALAR], "node": "One"},
-    ],
+    "joined": [{"members": [draw(2, 3), draw(4)], "node": "LinalgLuBackward0"}, {"members": [SCALAR], "node": "One"}],
     **{
         name: [
             {"input": draw(2, 3, 4), "shape": (6, 4)},

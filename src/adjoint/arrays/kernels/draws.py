@@ -13,7 +13,7 @@ from math import prod
 
 import numpy
 
-from adjoint.runtime.caches import memoize
+from adjoint.runtime.caches import cached
 
 _INT64 = numpy.dtype("int64")
 #: So many numbers are drawn here; NumPy lets other threads run meanwhile.
@@ -47,7 +47,7 @@ def integers(bits, shape, dtype, low, high):
     return None
 
 
-@memoize(1)
+@cached(1)
 def _are_numpys():
     """True if the numbers are those of this version of NumPy, as a few of each kind tell."""
     for dtype in (numpy.dtype("float32"), numpy.dtype("float64")):

@@ -88,7 +88,7 @@ def of(name):
         result = original(name)
         if compiled and adj_processor_kind() >= 0 and isinstance(result, ufunc):
             result = _replace(name)
-        _ufuncs[name] = result
+        result = _ufuncs.setdefault(name, result)
     return result
 
 

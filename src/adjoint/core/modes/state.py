@@ -8,9 +8,8 @@ try:
 except ModuleNotFoundError:
     from adjoint.runtime import cython_shim as cython
 
-import weakref
-
 from adjoint.core.modes.interceptors import DUAL_LEVELS
+from adjoint.runtime.forks import new_rlock
 
 if not cython.compiled:
     # the compiled form has them from the .pxd
@@ -19,9 +18,12 @@ if not cython.compiled:
 
     _local = local()
 
-_KEY = "adjoint.core.modes.state"
-# weak references to the states of all threads
-_states: list = []
+_KEY, _END = "adjoint.core.modes.state", "adjoint.core.modes.state.end"
+# counts the changes of modes that belong to all threads. Each thread follows them when it next looks at its state:
+# no thread may write to the state of another one
+_epoch = 0
+_last_number = 0
+_last_state = None
 # anomaly mode holds for all threads, also for new ones: (is it on, does it check for NaN)
 _anomaly = (False, True)
 # interceptors in the chains of all threads, also of new ones, and the number of objects that need each, by position
@@ -29,8 +31,8 @@ _shared_interceptors: tuple = ()
 _users: dict = {}
 # gives the results of operations their tangents
 _dual_levels = None
-_last_number = 0
-_last_state = None
+# held while threads count users of a shared interceptor
+_sharing = new_rlock()
 
 
 class Mode:
@@ -136,22 +138,42 @@ class Level:
 class ThreadState:
     """The modes of one thread, see `MODES`.
 
-    outer: the modes that `keep` saved last.
+    outer: the modes that `keep` saved last. epoch, followed: the changes of modes of all threads that this one has
+    followed, and the shared interceptors that it has.
     """
 
     def __init__(self):
         for name, mode in MODES.items():
             setattr(self, name, mode.initial)
         self.outer = None
+        self.followed = ()
         self.follow_process()
-        # the references of threads that are over take themselves out of the list
-        _states.append(weakref.ref(self, _states.remove))
 
     def follow_process(self):
-        """Take over the modes that belong to all threads; all of them are off in this one."""
-        self.anomaly, self.check_nan = _anomaly
-        self.interceptors = _shared_interceptors
-        self.recount()
+        """Take over the modes that belong to all threads."""
+        # first: what changes meanwhile is followed once more
+        epoch = all_changes()
+        before: tuple = self.followed
+        after: tuple = _shared_interceptors
+        state: ThreadState = self
+        # the states that passes will restore change, too
+        while state is not None:
+            state.anomaly, state.check_nan = _anomaly
+            if before is not after:
+                state.follow(before, after)
+            state.recount()
+            state = state.outer
+        self.followed = after
+        self.epoch = epoch
+
+    def follow(self, before: tuple, after: tuple):
+        """Change the shared interceptors in the chain from some to others."""
+        for interceptor in before:
+            if interceptor_at(after, interceptor.position) is None:
+                self.interceptors = with_interceptor(self.interceptors, interceptor.position, None)
+        for interceptor in after:
+            if interceptor_at(before, interceptor.position) is not interceptor:
+                self.interceptors = with_interceptor(self.interceptors, interceptor.position, interceptor)
 
     def recount(self):
         """Recompute `unusual`; to be called after a change of one of these modes."""
@@ -212,37 +234,88 @@ class ThreadState:
 
     def restore(self):
         """Restore the modes that `keep` saved last, except later changes of modes of all threads."""
-        global _inferring
         saved: ThreadState = self.outer
         self.outer = saved.outer
-        _inferring += saved.inference - self.inference + (saved.level is not None) - (self.level is not None)
+        more: cython.int = saved.inference - self.inference + (saved.level is not None) - (self.level is not None)
+        if more:
+            count_inferring(more)
         self.take(saved)
 
 
 def current() -> ThreadState:
     """The state of the calling thread, created at first use."""
-    global _last_number, _last_state
-    if cython.compiled:
+    global _last_number, _last_state, adj_own_state
+    state: ThreadState
+    if not cython.compiled:
+        table = _local.__dict__
+    elif ADJ_FREE_THREADED:
+        if adj_own_state is not cython.NULL:
+            state = cython.cast(ThreadState, adj_own_state)
+            if state.epoch == all_changes():
+                return state
+        table = cython.cast(dict, cython.cast(object, PyThreadState_GetDict()))
+    else:
         # the numbers of threads are never used again, so the last answer holds as long as the thread is the same
         number: cython.ulonglong = PyThreadState_GetID(PyThreadState_Get())
         if number == _last_number and _last_state is not None:
             return _last_state
         table = cython.cast(dict, cython.cast(object, PyThreadState_GetDict()))
-    else:
-        table = _local.__dict__
     state = table.get(_KEY)
     if state is None:
+        if cython.compiled and ADJ_FREE_THREADED:
+            adj_watch_end(table, _END)
         state = table[_KEY] = ThreadState()
+    if state.epoch != all_changes():
+        state.follow_process()
     if cython.compiled:
-        _last_number = number
-        _last_state = state
+        if ADJ_FREE_THREADED:
+            adj_own_state = cython.cast(cython.pointer(PyObject), state)
+        else:
+            _last_number = number
+            _last_state = state
     return state
+
+
+def all_changes() -> cython.longlong:
+    """How many changes of modes that belong to all threads there were."""
+    if cython.compiled:
+        return adj_counted(cython.address(_epoch))
+    return _epoch
+
+
+def let_all_follow():
+    """Let all threads follow a change of the modes that belong to all of them, this one at once. It takes no memory."""
+    global _last_number, _epoch
+    if cython.compiled:
+        adj_count(cython.address(_epoch), 1)
+        # the last answer of `current` holds no longer
+        _last_number = 0
+    else:
+        _epoch += 1
+    current()
+
+
+if not cython.compiled:
+    # the compiled form has it from the .pxd
+    def counted_inferring():
+        """How many threads are in inference mode, or inside a transformation."""
+        return _inferring
+
+
+def count_inferring(more: cython.longlong):
+    """Count so many more threads that are in inference mode, or inside a transformation."""
+    global _inferring
+    if cython.compiled:
+        adj_count(cython.address(_inferring), more)
+    else:
+        _inferring += more
 
 
 def adopt(modes: ThreadState):
     """Give the calling thread the modes of another one, which waits for it."""
     state: ThreadState = current()
     state.take(modes)
+    state.epoch, state.followed = modes.epoch, modes.followed
 
 
 def is_grad_enabled() -> bool:
@@ -269,17 +342,7 @@ def give_anomaly(setting: tuple):
     """Have a setting of anomaly mode in all threads. It takes no memory."""
     global _anomaly
     _anomaly = setting
-    state: ThreadState
-    # backwards: threads that end remove their states meanwhile, and new threads have the new setting already
-    i: cython.Py_ssize_t = len(_states) - 1
-    while i >= 0:
-        state = _states[i]() if i < len(_states) else None
-        # the states that passes will restore change, too
-        while state is not None:
-            state.anomaly, state.check_nan = setting
-            state.recount()
-            state = state.outer
-        i -= 1
+    let_all_follow()
 
 
 def intercept_everywhere(interceptor, more):
@@ -289,20 +352,13 @@ def intercept_everywhere(interceptor, more):
     """
     global _shared_interceptors
     position: cython.int = interceptor.position
-    users: cython.int = _users.get(position, 0) + more
-    _users[position] = users
-    installed = interceptor if users else None
-    if interceptor_at(_shared_interceptors, position) is installed:
-        return
-    _shared_interceptors = with_interceptor(_shared_interceptors, position, installed)
-    state: ThreadState
-    for reference in list(_states):
-        state = reference()
-        while state is not None:
-            state.interceptors = with_interceptor(state.interceptors, position, installed)
-            state.recount()
-            # the modes that will be restored follow, too
-            state = state.outer
+    with _sharing:
+        users: cython.int = _users.get(position, 0) + more
+        _users[position] = users
+        installed = interceptor if users else None
+        if interceptor_at(_shared_interceptors, position) is not installed:
+            _shared_interceptors = with_interceptor(_shared_interceptors, position, installed)
+    let_all_follow()
 
 
 def heed_levels_by(interceptor):
@@ -313,7 +369,7 @@ def heed_levels_by(interceptor):
 
 def thread_is_inferring() -> bool:
     """True in inference mode; quick where no thread is in it."""
-    return _inferring > 0 and current().inference
+    return counted_inferring() > 0 and current().inference
 
 
 # blocks ---------------------------------------------------------------------------------------------------------------
@@ -356,12 +412,13 @@ def change(state: ThreadState, how, name, value, entry: list):
 
 def give(state: ThreadState, name, value):
     """Give a mode of one thread a value, without `recount`."""
-    global _inferring
     if state.inference and name == "grad_enabled":
         value = False
     before: cython.int = state.inference + (state.level is not None)
     setattr(state, name, value)
-    _inferring += state.inference + (state.level is not None) - before
+    more: cython.int = state.inference + (state.level is not None) - before
+    if more:
+        count_inferring(more)
 
 
 def give_attribute(owner, name, value):
@@ -463,13 +520,25 @@ def set_mode(name: str, value):
     return before
 
 
-def place_of(undo_list: list, undo_lists: list) -> int:
-    """The index of a list among others, compared by identity."""
-    i: cython.Py_ssize_t
-    for i in range(len(undo_lists) - 1, -1, -1):
-        if undo_lists[i] is undo_list:
-            break
-    return i
+if not cython.compiled:
+    # the compiled form has these from the .pxd
+    _listing = new_rlock()
+
+    def add_undo_list(block, undo_list):
+        """Add a list to those of a block."""
+        with _listing:
+            block._undo_lists = [*(block._undo_lists or ()), undo_list]
+
+    def undo_list_of(block, state):
+        """The last list of a thread in a block; the last of all if it has none."""
+        with _listing:
+            lists = [undo_list for undo_list in block._undo_lists if undo_list[0] is state]
+            return (lists or block._undo_lists)[-1]
+
+    def drop_undo_list(block, undo_list):
+        """Remove a list, compared by identity, from those of a block."""
+        with _listing:
+            block._undo_lists = [other for other in block._undo_lists if other is not undo_list]
 
 
 @cython.cclass
@@ -501,29 +570,20 @@ class ModeBlock:
         changes = self._changes()
         value = self._entry_value()
         undo_list: list = [current(), None, None]
-        if self._undo_lists is None:
-            self._undo_lists = []
         # allocated before any change, since memory may run out
-        self._undo_lists.append(undo_list)
+        add_undo_list(self, undo_list)
         try:
             change_noting(changes, undo_list)
         except BaseException:
-            undo_lists: list = self._undo_lists
-            undo_lists.pop(place_of(undo_list, undo_lists))
+            drop_undo_list(self, undo_list)
             raise
         return value
 
     def __exit__(self, kind, error, trace):
-        undo_lists: list = self._undo_lists
-        state: ThreadState = current()
         # one object may serve several threads at a time
-        position = len(undo_lists) - 1
-        for i in range(len(undo_lists) - 1, -1, -1):
-            if undo_lists[i][0] is state:
-                position = i
-                break
-        undo_modes(undo_lists[position])
-        undo_lists.pop(position)
+        undo_list: list = undo_list_of(self, current())
+        undo_modes(undo_list)
+        drop_undo_list(self, undo_list)
         self._after_exit(error)
 
 

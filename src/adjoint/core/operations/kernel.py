@@ -80,7 +80,7 @@ class Kernel:
         """The kernel bound to an array library's namespace."""
         kernel = self.kernels.get(xp)
         if kernel is None:
-            kernel = self.kernels[xp] = self.rule.kernel(xp)
+            kernel = self.kernels.setdefault(xp, self.rule.kernel(xp))
         return kernel
 
     def for_formulas(self, xp):
@@ -211,7 +211,7 @@ class Kernel:
             return raw
         half = None
         if not self.keeps_dtype:
-            half = self.promote(raw)
+            half = self.promoted(raw)
         for position in self.arguments.inputs:
             for operand in raw[position] if position == self.arguments.sequence else (raw[position],):
                 if type(operand) is _ndarray:
@@ -225,7 +225,7 @@ class Kernel:
         """True for a dtype that needs no promotion if all arrays have it: real floating types and integers."""
         return dtype is _FLOAT64 or dtype is _FLOAT32 or (self.keeps_whole and is_whole(dtype))
 
-    def promote(self, raw: list):
+    def promoted(self, raw: list):
         """Cast raw arguments to their common type; returns the half type to round to, or None.
 
         The casts for combinations of types are remembered, as a check of each value costs more than a small operation.
@@ -319,11 +319,9 @@ class Kernel:
         except Exception as error:
             self.fail(error, raw)
         if self.has_one_result:
-            return self.laid_out(result_array(outs, xp, half))
+            return self.laid_out(finished(outs, xp, half))
         rounded: cython.Py_ssize_t = self.rule.rounded
-        return self.laid_out(
-            [result_array(out, xp, half if number < rounded else None) for number, out in enumerate(outs)]
-        )
+        return self.laid_out([finished(out, xp, half if number < rounded else None) for number, out in enumerate(outs)])
 
     def laid_out(self, outs):
         """The result or the list of results, row by row in memory if the rule says so."""
@@ -350,9 +348,11 @@ class Kernel:
         if flat is not None:
             return flat.several(inputs_among(raw, self.fused_call.numbers), False, False)
         parameters = [None if type(value) is _ndarray else value for value in raw]
-        if parameters != self.parameters:
-            # a number that changes from call to call would need a program each time
+        with cython.critical_section(self):
+            before: list = self.parameters
             self.parameters = parameters
+        if parameters != before:
+            # a number that changes from call to call would need a program each time
             return None
         out = self.fused_call.attempt(raw, False)
         self.repeats = out is not None or self.fused_call.flat_for(first) is not None
@@ -430,7 +430,7 @@ def same_members(values: list, others: list, sequence: cython.Py_ssize_t):
     return True
 
 
-def result_array(out, xp, half):
+def finished(out, xp, half):
     """A kernel's result as an array of the right type."""
     if type(out) is not _ndarray and (isinstance(out, numpy.generic) or not is_array(out)):
         out = xp.asarray(out)

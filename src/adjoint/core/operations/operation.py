@@ -30,9 +30,10 @@ if not cython.compiled:
         TensorBase,
         any_overrides,
         bump_version,
-        compose,
+        composed,
         counter_of,
         dtype_of,
+        first_tangents,
         has_shape,
         needs_grad,
         new_tensor,
@@ -41,7 +42,7 @@ if not cython.compiled:
         shape_of,
         version_of,
     )
-    from adjoint.core.in_place import check_writable, copy_with_history, succeed, successor
+    from adjoint.core.in_place import check_writable, overwritten, succeed, successor
     from adjoint.core.modes.interceptors import Interceptor
     from adjoint.core.modes.profiling import ProfilerHook, sole_profiler
     from adjoint.core.modes.state import ThreadState, current
@@ -58,7 +59,7 @@ from adjoint.core.view_steps import as_strided_step
 out_dtypes = LateModule("adjoint.core.operations.out_dtypes")
 _ndarray = numpy.ndarray
 if not cython.compiled:
-    _overriding = _composing = True  # `overrides` and `compose` look for themselves
+    _overriding = _composing = True  # `overrides` and `composed` look for themselves
 _NO_KEYWORDS: dict = {}
 # for the .pxd
 _DEFAULT, _REFUSALS, _refusal_of = DEFAULT, REFUSALS, refusal_of
@@ -146,7 +147,7 @@ class Operation:
         """The operation on one Tensor: no look-ups if it is a plain real one, else the general way."""
         state: ThreadState = current()
         if state.unusual and isinstance(x, TensorBase):
-            return self.run_under_interceptors([x])
+            return self.intercepted([x])
         array = plain_operand(x, False) if self.takes_floats else None
         if array is None:
             array = self.whole_operand(x)
@@ -163,7 +164,7 @@ class Operation:
         """The operation on two Tensors of the same plain type, or one and a number; else the general way."""
         state: ThreadState = current()
         if state.unusual:
-            return self.run_under_interceptors([x, y])
+            return self.intercepted([x, y])
         left = plain_operand(x, self.takes_numbers) if self.takes_floats else None
         right = plain_operand(y, self.takes_numbers) if self.takes_floats else None
         has_left: cython.bint = type(left) is _ndarray
@@ -197,7 +198,7 @@ class Operation:
                     return array
         return None
 
-    def run_under_interceptors(self, operands: list):
+    def intercepted(self, operands: list):
         """The operation on one or two arguments where something unusual is on: the quick way of it, if it has one."""
         state: ThreadState = current()
         if state.unusual == 1 and state.interceptors:
@@ -206,9 +207,9 @@ class Operation:
                 result = interceptor.quick(self, operands)
                 if result is not NotImplemented:
                     return result
-        return self.run_under_profiler(operands)
+        return self.profiled(operands)
 
-    def run_under_profiler(self, operands: list):
+    def profiled(self, operands: list):
         """The operation on one or two arguments where something unusual is on: the quick way if it is but a profiler.
 
         The profiler steps aside meanwhile, and notes the result.
@@ -251,7 +252,7 @@ class Operation:
         if _overriding and any_overrides(values):
             return registry.override(self, values, False)
         if _composing:
-            result = compose(self, values, False)
+            result = composed(self, values, False)
             if result is not NotImplemented:
                 return result
         try:
@@ -343,7 +344,7 @@ class Operation:
         if _overriding and any_overrides(bound):
             return registry.override(self, bound, True)
         if _composing:
-            result = compose(self, bound, True)
+            result = composed(self, bound, True)
             if result is not NotImplemented:
                 return result
         tensor: TensorBase = bound[0]
@@ -412,7 +413,7 @@ class Operation:
         name_in_place(node)
         array = tensor._array
         if node.plan.saves(tensor, values):
-            before = copy_with_history(tensor)
+            before = overwritten(tensor)
             values = [before if value is tensor else value for value in values]
         if type(array) is not _ndarray and registry.cross is not None:
             self.recorder.cross(node, values)
@@ -425,9 +426,7 @@ class Operation:
         state: ThreadState = current()
         if state.open_levels:
             # forward mode writes the tangent of the result next
-            if tensor._tangents is None:
-                tensor._tangents = Tangents()
-            node.note_tangents(0, tensor._tangents)
+            node.note_tangents(0, first_tangents(tensor, Tangents()) if tensor._tangents is None else tensor._tangents)
         # all memory is allocated before the write, so that a modified tensor always gets its new version and history
         whole: Node = successor(tensor, node, 0)
         counter_of(tensor)
@@ -450,10 +449,10 @@ class PublicFunction:
     of_tensor: and if the first argument is a Tensor. follows: and if new tensors go to the device that they say.
     """
 
-    def __init__(self, function, name, is_overridable):
+    def __init__(self, function, name, asks):
         # first, since the plain form has its fields among the attributes, which are copied
         update_wrapper(self, function)
-        self.function, self.name, self.is_overridable = function, name, is_overridable
+        self.function, self.name, self.asks = function, name, asks
         self.quick = self.names = None
         self.of_tensor = self.follows = False
         if isinstance(function, PublicFunction):
@@ -461,19 +460,6 @@ class PublicFunction:
             self.of_tensor, self.follows = function.of_tensor, function.follows
         if cython.compiled:
             let_function_be_called(self)
-
-    def target(self, first, names: tuple):
-        """The function that a call runs, by the first argument by position (None without one) and names of keywords."""
-        if self.quick is None:
-            return self.function
-        for name in names:
-            if name not in self.names:
-                return self.function
-        if self.of_tensor and not isinstance(first, TensorBase):
-            return self.function
-        if self.follows and ((_overriding and registry.overriding) or _DEFAULT.device is not None):
-            return self.function
-        return self.quick
 
     def __get__(self, instance, owner):
         return self if instance is None else MethodType(self, instance)

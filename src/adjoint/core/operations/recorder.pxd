@@ -21,6 +21,9 @@ from adjoint.core.graph cimport (
 from adjoint.core.modes.state cimport current
 from adjoint.core.recorded cimport OpNode, Plan
 
+cdef extern from "free_threading.h":
+    object member_of "adj_member"(list members, Py_ssize_t i)
+
 cdef int _RANKS
 cdef object _ndarray, _FLOAT32, _FLOAT64, registry
 
@@ -56,3 +59,4 @@ cdef class Recorder:
 
 cpdef bint is_inexact(object dtype)
 cdef object recorded_shape(object out, OpNode node)
+cdef object filled(list members, Py_ssize_t i, object value)

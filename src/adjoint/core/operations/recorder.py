@@ -11,6 +11,7 @@ from adjoint.arrays.dtypes import is_half, numpy_dtype
 from adjoint.core.graph import registry
 from adjoint.core.operations.results import results_type
 from adjoint.core.recorded import derive_plan, refuse_inference
+from adjoint.runtime.forks import new_rlock
 
 if not cython.compiled:
     # the compiled form has them from the .pxd
@@ -37,6 +38,8 @@ _ndarray = numpy.ndarray
 # classes of nodes are cached for fewer axes than this
 _RANKS = 5
 _FLOAT32, _FLOAT64 = numpy.dtype("float32"), numpy.dtype("float64")
+# held while a class of results is made, or a member of a list is set
+_making = new_rlock()
 
 
 @cython.final
@@ -110,10 +113,8 @@ class Recorder:
 
     def real_plan(self, mask) -> Plan:
         """The plan for real inputs among the first two."""
-        plan = self.real_plans[mask]
-        if plan is None:
-            plan = self.real_plans[mask] = derive_plan(self.arguments, mask, False)
-        return plan
+        plan = member_of(self.real_plans, mask)
+        return filled(self.real_plans, mask, derive_plan(self.arguments, mask, False)) if plan is None else plan
 
     def record(self, values: tuple, plan: Plan, half, out, result: TensorBase):
         """Make the node of a single result."""
@@ -233,7 +234,7 @@ class Recorder:
             doc = f"Recorded by {self.name}()."
             numbers = self.number_edges() if name in self.rule.nodes_with_number.values() else ()
             attributes = {"__doc__": doc, "__module__": "builtins", "_ad_numbers": numbers}
-            node_type = self.node_types[name] = type(name, (OpNode,), attributes)
+            node_type = self.node_types.setdefault(name, type(name, (OpNode,), attributes))
         if not self.numbered and self.node_for is None:
             self.node_type = node_type
         return node_type
@@ -250,9 +251,9 @@ class Recorder:
         if first >= _RANKS or second >= _RANKS:
             return self.node_type_for((x, y))
         rank: cython.int = _RANKS * first + second
-        node_type = self.ranked_types[rank]
+        node_type = member_of(self.ranked_types, rank)
         if node_type is None:
-            node_type = self.ranked_types[rank] = self.node_type_for((x, y))
+            node_type = filled(self.ranked_types, rank, self.node_type_for((x, y)))
         return node_type
 
     def connect(self, node: OpNode, plan: Plan, values: tuple):
@@ -302,8 +303,18 @@ class Recorder:
     def results_type(self):
         """The class of several results."""
         if self.results is None:
-            self.results = results_type(self.name, self.rule.outputs)
+            with _making:
+                if self.results is None:
+                    self.results = results_type(self.name, self.rule.outputs)
         return self.results
+
+
+def filled(members: list, i: cython.Py_ssize_t, value):
+    """A member of a list, set to a value if it is None."""
+    with _making:
+        if members[i] is None:
+            members[i] = value
+        return members[i]
 
 
 def is_inexact(dtype):
@@ -312,6 +323,13 @@ def is_inexact(dtype):
         return True
     kind: str = dtype.kind if hasattr(dtype, "kind") else numpy_dtype(dtype).kind
     return kind in "fc" or (kind not in "biu" and is_half(dtype))
+
+
+if not cython.compiled:
+
+    def member_of(members, i):
+        """A member of a list that threads share."""
+        return members[i]
 
 
 def recorded_shape(out, node: OpNode):
