@@ -79,7 +79,7 @@ class Trial:
         if theirs.error is not None:
             return
         result = difference(theirs, ours, self.tolerance("value"))
-        self.note("value", result, judged=self.judged(forward, theirs, ours, result))
+        self.note("value", result, judged=self.judgement(forward, theirs, ours, result))
         if ours.error is None:
             self.note("dtype", unequal(theirs.dtypes, ours.dtypes))
             self.note("view", unequal(theirs.shared, ours.shared))
@@ -109,7 +109,7 @@ class Trial:
             self.note(aspect, ("no gradient is required", "has an answer"), unmeasured=True)
         elif theirs.arrays or ours.arrays or ours.error is not None or theirs.facts != ours.facts:
             result = difference(theirs, ours, self.tolerance(aspect)) or unequal_dtypes(theirs, ours)
-            self.note(aspect, result, judged=self.judged(how, theirs, ours, result))
+            self.note(aspect, result, judged=self.judgement(how, theirs, ours, result))
             if how is gradient and ours.error is None:
                 self.note("none", unequal(*([array is None for array in each.arrays] for each in (theirs, ours))))
 
@@ -120,7 +120,7 @@ class Trial:
             finding = Finding(self.verdicts.entry, aspect, self.dtype, str(self.sample), *result, unmeasured, judged)
             self.verdicts.findings.append(finding)
 
-    def judged(self, how: Observe, theirs: Observation, ours: Observation, result: Difference) -> str:
+    def judgement(self, how: Observe, theirs: Observation, ours: Observation, result: Difference) -> str:
         """The calculation that decides for adjoint, if there is a difference."""
         return judge(how, self.torch, self.sample, self.dtype, theirs, ours) if result else ""
 

@@ -156,7 +156,7 @@ def differing(scores: Sequence[Score]) -> list[str]:
     rows = (
         [
             str(score.entry.tier), f"`{score.entry.name}`", TITLES[aspect],
-            f"{len(findings)} of {score.measured(aspect)}",
+            f"{len(findings)} of {score.n_samples(aspect)}",
             f"{code(findings[0].sample)} {findings[0].dtype}", code(findings[0].torch), code(findings[0].adjoint),
         ]
         for (score, aspect), findings in groups.items()

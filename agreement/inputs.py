@@ -130,7 +130,7 @@ class Scope:
         """The result of the call."""
         return self.value(self.call)
 
-    def compared(self, result: Any) -> Any:
+    def compared_value(self, result: Any) -> Any:
         """The compared value: the result, or an expression of the result."""
         self.names["r"] = result
         return self.value(self.comparison) if self.comparison else result
@@ -138,7 +138,7 @@ class Scope:
     def value(self, expression: str) -> Any:
         for name in names_of(expression):
             self.find(name)
-        return eval(compiled(expression), self.names)
+        return eval(code_of(expression), self.names)
 
     def find(self, name: str) -> None:
         """Store the value of a name for expressions."""
@@ -172,7 +172,7 @@ class Scope:
 CODE: dict[str, CodeType] = {}
 
 
-def compiled(expression: str) -> CodeType:
+def code_of(expression: str) -> CodeType:
     """The expression's code, made once."""
     if expression not in CODE:
         CODE[expression] = compile(expression.strip(), "<sample>", "eval")

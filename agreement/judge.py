@@ -54,7 +54,7 @@ class Case:
     theirs: Observation
     ours: Observation
 
-    def observed(self, how: Observe, dtype: str = "", rounded: str = "") -> Observation:
+    def observe_again(self, how: Observe, dtype: str = "", rounded: str = "") -> Observation:
         """Another observation of the same sample in torch, or its error."""
         return how(self.torch, self.sample, Dtypes(dtype or self.dtype, rounded))
 
@@ -77,7 +77,7 @@ def rounds_less(case: Case) -> bool:
     """Whether adjoint is at least as near as torch to torch's results for the same inputs in the widest dtype."""
     if case.dtype not in WIDEST:
         return False
-    exact = case.observed(case.how, WIDEST[case.dtype], rounded=case.dtype)
+    exact = case.observe_again(case.how, WIDEST[case.dtype], rounded=case.dtype)
     if exact.facts != case.theirs.facts or exact.facts != case.ours.facts:
         return False
     error = error_of(exact, case.ours)
@@ -125,7 +125,7 @@ def transposes(case: Case) -> bool:
     """Whether adjoint's jvp is the transpose of torch's own gradient, and torch's jvp is not."""
     if case.how is not jvp:
         return False
-    slope = along(gradient, case.observed(gradient))
+    slope = along(gradient, case.observe_again(gradient))
     ours, theirs = (
         error_of(slope, Observation([pairing(each.arrays, COTANGENT)])) for each in (case.ours, case.theirs)
     )
@@ -136,7 +136,7 @@ def has_numbers(case: Case) -> bool:
     """Whether adjoint's derivative is a number where only torch's derivative is NaN, and equals torch's elsewhere."""
     if case.how is forward:
         return False
-    results = [each for each in case.observed(forward).arrays if each is not None]
+    results = [each for each in case.observe_again(forward).arrays if each is not None]
     pairs = [
         (theirs, ours)
         for theirs, ours in zip(case.theirs.arrays, case.ours.arrays, strict=True)
@@ -166,7 +166,7 @@ def tangents_have_dtypes(case: Case) -> bool:
     """Whether adjoint's tangents have the dtypes of torch's results, torch's have not, and the numbers agree."""
     if case.how is not jvp:
         return False
-    dtypes = [dtype for dtype in case.observed(forward).dtypes if dtype in DIFFERENTIABLE]
+    dtypes = [dtype for dtype in case.observe_again(forward).dtypes if dtype in DIFFERENTIABLE]
     return (
         case.ours.dtypes == dtypes != case.theirs.dtypes
         and error_of(case.theirs, case.ours) < NEAR_SLOPE[coarsest(dtypes)]
@@ -207,7 +207,7 @@ def displace(torch: Library, tensor: Any, step: float, *seed: int) -> Any:
 def moved_results(torch: Library, sample: Sample, dtypes: Dtypes, step: float) -> list[Array]:
     """The results for inputs that are moved along their tangents."""
     scope = Scope(torch.module, sample, dtypes, lambda tensor, number: displace(torch, tensor, step, TANGENT, number))
-    return [as_numpy(tensor) for tensor in floating(scope.compared(scope.result()))]
+    return [as_numpy(tensor) for tensor in floating(scope.compared_value(scope.result()))]
 
 
 def moved_functional(torch: Library, sample: Sample, dtypes: Dtypes, step: float) -> list[Array]:

@@ -67,7 +67,7 @@ def forward(library: Library, sample: Sample, dtypes: Dtypes) -> Observation:
     scope = Scope(library.module, sample, dtypes, leaf=itself)
     result = scope.result()
     observation = Observation(shared=[sharing(tensor, scope.inputs.leaves) for tensor in tensors(result)])
-    compared = scope.compared(result)
+    compared = scope.compared_value(result)
     observation.facts.append(nesting(compared))
     for value in flatten(compared):
         if hasattr(value, "requires_grad"):
@@ -120,7 +120,7 @@ def jvp(library: Library, sample: Sample, dtypes: Dtypes) -> Observation:
     observation = Observation()
     with library.forward_ad.dual_level():
         scope = Scope(library.module, sample, dtypes, leaf=dual)
-        for tensor in floating(scope.compared(scope.result())):
+        for tensor in floating(scope.compared_value(scope.result())):
             observation.add(library.forward_ad.unpack_dual(tensor).tangent)
     return observation
 
@@ -134,7 +134,7 @@ def record(
 ) -> tuple[list[Any], list[Any], list[bool]]:
     """The results that require a gradient, the inputs (as `leaf` makes them), and a flag for each result."""
     scope = Scope(library.module, sample, dtypes, lambda tensor, number: leaf(tensor, number).requires_grad_())
-    results = list(tensors(scope.compared(scope.result())))
+    results = list(tensors(scope.compared_value(scope.result())))
     flags = [tensor.requires_grad for tensor in results]
     return [tensor for tensor in results if tensor.requires_grad], scope.inputs.leaves, flags
 

@@ -92,7 +92,7 @@ class Score:
             why = explanation_of(finding)
             (self.open if why is None else self.explained[why]).append(finding)
 
-    def measured(self, aspect: str) -> int:
+    def n_samples(self, aspect: str) -> int:
         """The number of samples; of all aspects for ALTOGETHER."""
         return sum(self.right[each] + len(self.differing[each]) for each in parts(aspect))
 
@@ -135,13 +135,13 @@ class Ratio:
 
 def entries_right(scores: Iterable[Score], aspect: str, which: str = ALL) -> Ratio:
     """The number of measured entries that are right in every sample."""
-    measured = [score for score in scores if score.measured(aspect)]
+    measured = [score for score in scores if score.n_samples(aspect)]
     return Ratio(sum(not score.wrong(aspect, which) for score in measured), len(measured))
 
 
 def samples_right(scores: Sequence[Score], aspect: str) -> Ratio:
     """The number of samples that are right."""
-    measured = sum(score.measured(aspect) for score in scores)
+    measured = sum(score.n_samples(aspect) for score in scores)
     return Ratio(measured - sum(score.wrong(aspect) for score in scores), measured)
 
 

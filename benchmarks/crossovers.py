@@ -32,7 +32,7 @@ def chain(x: Any) -> Any:
     return np.tanh(np.exp(np.sin(np.tanh(x)))) * 0.5 + x * x - 1.0
 
 
-def bent(x: Any) -> Any:
+def cheap_steps(x: Any) -> Any:
     """Cheap steps. A program saves only memory traffic."""
     return (x * x + 1.0) * 0.5 - x
 
@@ -82,14 +82,14 @@ def programs(n: int) -> tuple[Callable[[], Any], Callable[[], Any]]:
     fused.attempt([x], True)
     crossovers.set_large(before)
 
-    def scheduled() -> Any:
+    def run_in_tiles() -> Any:
         before = crossovers.set_large(1)
         try:
             return fused.attempt([x], True)
         finally:
             crossovers.set_large(before)
 
-    return (lambda: rows(x)), scheduled
+    return (lambda: rows(x)), run_in_tiles
 
 
 def threads(function: Callable[..., Any]) -> Callable[[int], tuple[Callable[[], Any], Callable[[], Any]]]:
@@ -159,7 +159,7 @@ def main() -> None:
     show("KEPT_MEMORY (programs)", crossovers.KEPT_MEMORY, from_where(octaves, programs))
     if usable_processors() > 1:
         work = [1 << k for k in range(14, 24)]
-        for name, function in (("expensive", chain), ("cheap", bent), ("one", np.square)):
+        for name, function in (("expensive", chain), ("cheap", cheap_steps), ("one", np.square)):
             show(f"THREADED ({name} steps)", crossovers.THREADED, from_where(work, threads(function)))
     else:
         print("THREADED needs two processors")

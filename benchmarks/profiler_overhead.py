@@ -31,7 +31,7 @@ class Result(NamedTuple):
     calls: int
 
     @property
-    def added(self) -> float:
+    def cost_per_call(self) -> float:
         """Microseconds for each call."""
         return (self.on - self.off) / self.calls
 
@@ -57,7 +57,7 @@ def both(size: int) -> Callable[[], object]:
     return lambda: chain(x, b).sum().backward()
 
 
-def elapsed(step: Callable[[], object], repeats: int) -> float:
+def microseconds(step: Callable[[], object], repeats: int) -> float:
     """Microseconds for one step."""
     start = perf_counter_ns()
     for _ in range(repeats):
@@ -71,19 +71,19 @@ def measure(step: Callable[[], object], rounds: int, repeats: int, **options: bo
     step()
     for _ in range(rounds):
         gc.collect()
-        off.append(elapsed(step, repeats))
+        off.append(microseconds(step, repeats))
         with profile(**options) as prof:
-            on.append(elapsed(step, repeats))
+            on.append(microseconds(step, repeats))
         calls = sum(not event.name.startswith((ENGINE, "[")) for event in prof.function_events) // repeats
     return Result(min(off), min(on), calls)
 
 
 def idle(step: Callable[[], object], rounds: int, repeats: int) -> tuple[float, float]:
     """The fastest blocks before the first use of a profiler, and after it."""
-    before = [elapsed(step, repeats) for _ in range(rounds)]
+    before = [microseconds(step, repeats) for _ in range(rounds)]
     with profile():
         step()
-    return min(before), min(elapsed(step, repeats) for _ in range(rounds))
+    return min(before), min(microseconds(step, repeats) for _ in range(rounds))
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -107,9 +107,9 @@ def main(arguments: list[str] | None = None) -> int:
     for name, (step, options) in cases.items():
         result = measure(step, settings.rounds, settings.repeats, **options)
         # with more elements the work itself varies more than the profiler's time
-        over |= not options and "1 element" in name and result.added > LIMIT_US
+        over |= not options and "1 element" in name and result.cost_per_call > LIMIT_US
         print(
-            f"{name:<40}{result.off:>14.1f}{result.on:>10.1f}{result.ratio:>8.2f}{result.calls:>8}{result.added:>16.2f}"
+            f"{name:<40}{result.off:>14.1f}{result.on:>10.1f}{result.ratio:>8.2f}{result.calls:>8}{result.cost_per_call:>16.2f}"
         )
     return int(over)
 

@@ -130,25 +130,25 @@ class Rich:
 
         table = Table.grid(padding=(0, 2))
         for name, fact in facts.items():
-            table.add_row(f"[bold]{name}[/bold]", escaped(fact))
+            table.add_row(f"[bold]{name}[/bold]", escape_markup(fact))
         self.console.print(table)
 
     def result(self, result: Result) -> None:
         from rich.table import Table
 
-        table = Table(title=escaped(caption(result)), title_justify="left", title_style="bold")
+        table = Table(title=escape_markup(caption(result)), title_justify="left", title_style="bold")
         for column, name in enumerate(COLUMNS):
             table.add_column(name, justify="right" if column in NUMBERS else "left", no_wrap=column in NUMBERS)
         for name, *cells in rows(result):
-            table.add_row(name, *map(escaped, cells), style=STYLES.get(name, ""))
+            table.add_row(name, *map(escape_markup, cells), style=STYLES.get(name, ""))
         if result.rounds:
             self.console.print()
             self.console.print(table)
         for error in result.errors:
-            self.console.print(f"[bold red]{escaped(f'{result.name}: {error}')}[/bold red]")
+            self.console.print(f"[bold red]{escape_markup(f'{result.name}: {error}')}[/bold red]")
 
 
-def escaped(text: str) -> str:
+def escape_markup(text: str) -> str:
     """A text that rich prints unchanged, with its square brackets."""
     from rich.markup import escape
 

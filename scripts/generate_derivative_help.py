@@ -128,7 +128,7 @@ def record(name: str, example: str) -> tuple[list[Any], list[Any]]:
     problem = Problem(example, _DTYPES.get(example, "float64"), _CALLS)
     leaves = [tensor_of(argument).requires_grad_() for argument in problem.leaves]
     arguments = [leaf.clone() for leaf in leaves[:1]] + leaves[1:] if name.endswith("_") else leaves
-    call = problem.filled(arguments)
+    call = problem.call_with(arguments)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         adjoint.manual_seed(0)

@@ -40,10 +40,10 @@ class Watch(importlib.abc.MetaPathFinder):
             return None
         spec = importlib.machinery.PathFinder.find_spec(name, path, target)
         if spec is not None and spec.loader is not None:
-            spec.loader.exec_module = self.watched(spec.loader.exec_module, name)  # type: ignore[method-assign]
+            spec.loader.exec_module = self.watch(spec.loader.exec_module, name)  # type: ignore[method-assign]
         return spec
 
-    def watched(self, run: Callable[[ModuleType], None], name: str) -> Callable[[ModuleType], None]:
+    def watch(self, run: Callable[[ModuleType], None], name: str) -> Callable[[ModuleType], None]:
         def run_and_note(module: ModuleType) -> None:
             run(module)
             for entry in self.entries():

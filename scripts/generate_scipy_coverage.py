@@ -222,16 +222,16 @@ def own_functions() -> list[str]:
         f"{len(of_numbers) - len(refused)} of {len(of_numbers)} distributions of numbers (all but {', '.join(refused)})"
     )
     ufuncs = [name for name in special.__all__ if isinstance(getattr(special, name), np.ufunc)]
-    without = defaultdict(list)
+    by_reason = defaultdict(list)
     for name, why in sorted(REASONS.items()):
-        without[why].append(f"`{name}`")
+        by_reason[why].append(f"`{name}`")
     return [
         *lines,
         f"| scipy.special | all {len(ufuncs)} ufuncs |",
         f"| scipy.stats | {counts}: {methods} |",
         "\n| scipy.special, not differentiated | because |",
         "|---|---|",
-        *[f"| {', '.join(names)} | {why} |" for why, names in sorted(without.items(), key=lambda row: -len(row[1]))],
+        *[f"| {', '.join(names)} | {why} |" for why, names in sorted(by_reason.items(), key=lambda row: -len(row[1]))],
     ]
 
 

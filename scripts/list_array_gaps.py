@@ -20,7 +20,7 @@ sys.path[:0] = [str(TESTS)]
 
 #: The reasons why rules differ from NumPy on array-api-strict, although it has all functions that they need.
 OTHER_REASONS = {
-    "moved": "the samples go to main memory, where arrays are NumPy's",
+    "move": "the samples go to main memory, where arrays are NumPy's",
     "linalg_eigh": "eigenvectors are determined up to a phase, which differs where the upper triangle is given",
 }
 

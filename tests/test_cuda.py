@@ -25,7 +25,7 @@ from adjoint.tools import checkpoint as checkpoints
 from adjoint.utils.checkpoint import CheckpointPolicy, checkpoint, create_selective_checkpoint_contexts
 from support import function_calls, function_probe, stand_in_cupy
 
-without = pytest.mark.skipif(adjoint.cuda.is_available(), reason="there is a device")
+needs_no_device = pytest.mark.skipif(adjoint.cuda.is_available(), reason="there is a device")
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def device() -> Iterator[types.ModuleType]:
 # without a device -----------------------------------------------------------------------------------------------------
 
 
-@without
+@needs_no_device
 def test_an_ordinary_program_runs_without_a_device() -> None:
     device = "cuda" if adjoint.cuda.is_available() else "mps" if adjoint.backends.mps.is_available() else "cpu"
     adjoint.manual_seed(0)
@@ -81,7 +81,7 @@ ANSWERS: dict[str, Callable[[], Any]] = {
 ARGUMENTS = {"can_device_access_peer": (0, 1), "graph": (None,), "set_device": (0,), "device": (0,)}
 
 
-@without
+@needs_no_device
 @pytest.mark.parametrize("name", [name for name in adjoint.cuda.__all__ if name not in ("nvtx", "profiler")])
 def test_truthful_without_a_device(name: str) -> None:
     state = adjoint.get_rng_state()
@@ -93,14 +93,14 @@ def test_truthful_without_a_device(name: str) -> None:
         getattr(adjoint.cuda, name)(*ARGUMENTS.get(name, ())).__enter__()
 
 
-@without
+@needs_no_device
 def test_blocks_that_change_nothing() -> None:
     with adjoint.cuda.device(None), adjoint.cuda.device(-1), adjoint.cuda.stream(None):
         adjoint.cuda.set_device(-1)
     assert adjoint.cuda.OutOfMemoryError is adjoint.OutOfMemoryError is MemoryError
 
 
-@without
+@needs_no_device
 def test_the_profiler_without_a_device(monkeypatch: pytest.MonkeyPatch) -> None:
     ranges: list[Any] = []
     fake = types.SimpleNamespace(push_range=ranges.append, pop_range=lambda: ranges.append(None), mark=ranges.append)
@@ -139,7 +139,7 @@ def test_ranges(monkeypatch: pytest.MonkeyPatch) -> None:
         adjoint.cuda.nvtx.mark("x")
 
 
-@without
+@needs_no_device
 @pytest.mark.parametrize("name", ["accelerator", "mps", "mtia", "xpu", "cpu", "backends"])
 def test_other_devices(name: str) -> None:
     module = importlib.import_module(f"adjoint.{name}")
@@ -329,7 +329,7 @@ def test_get_device(device: types.ModuleType) -> None:
         adjoint.get_device(3)
 
 
-@without
+@needs_no_device
 def test_a_default_that_is_not_there() -> None:
     with pytest.raises(RuntimeError, match="device type at start of device string: nowhere"):
         adjoint.set_default_device("nowhere")
@@ -477,7 +477,7 @@ def results_of(name: str, target: str) -> tuple[list[Any], set[str]]:
     return arrays, {each.device.type for each in tensors}
 
 
-@without
+@needs_no_device
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("name", sorted(function_calls.CALLS))
 def test_every_function_runs_where_its_arguments_lie(device: types.ModuleType, name: str) -> None:

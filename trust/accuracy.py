@@ -152,7 +152,7 @@ def faults(row: Row) -> dict[str, str]:
 
 def unlisted_faults(row: Row) -> list[str]:
     """The faults of a row that are not listed with a reason."""
-    return [f"{name}, {sentence}" for name, sentence in faults(row).items() if name not in accuracy_page.listed()]
+    return [f"{name}, {sentence}" for name, sentence in faults(row).items() if name not in accuracy_page.known_errors()]
 
 
 # the command ------------------------------------------------------------------------------------------------------
@@ -191,11 +191,11 @@ def main(arguments: list[str]) -> int:
     apart = kinds.differences(POINTS if options.long else SHORT) if "kinds" in (options.names or ["kinds"]) else []
     tables = accuracy_page.Tables(rows, sums, apart, time.perf_counter() - start)
     if options.long:
-        tables = accuracy_page.read_tables().joined(tables)
+        tables = accuracy_page.read_tables().merge(tables)
         accuracy_page.write(tables)
         recorder.earlier = tables.seconds - (time.perf_counter() - start)
     recorder.figures.rows |= tables.counts()
-    recorder.figures.rows["errors listed with a reason"] = len(accuracy_page.listed())
+    recorder.figures.rows["errors listed with a reason"] = len(accuracy_page.known_errors())
     recorder.figures.findings += [fault for row in tables.rows for fault in unlisted_faults(row)]
     recorder.figures.findings += [f"neither measured nor listed: {name}" for name in missing()]
     return recorder.report()

@@ -71,7 +71,7 @@ class Tables(NamedTuple):
     differences: list[Difference]
     seconds: float = 0.0
 
-    def joined(self, piece: Tables) -> Tables:
+    def merge(self, piece: Tables) -> Tables:
         """These tables, with the rows of a piece in place of theirs. PyTorch's errors stay if the piece has none."""
         rows = {(row.label, row.dtype): row for row in self.rows}
         for row in piece.rows:
@@ -119,7 +119,7 @@ def read_tables() -> Tables:
     return Tables(rows, sums, differences, content["seconds"])
 
 
-def listed() -> dict[str, str]:
+def known_errors() -> dict[str, str]:
     """The reasons for errors that stay, by function and part: the value, or one of the slopes."""
     reasons: dict[str, str] = json.loads(LISTED.read_text(encoding="utf-8"))
     return reasons
@@ -182,7 +182,7 @@ def with_tables(page: str, tables: Tables, first: str) -> str:
         lines = function_table(row for row in tables.rows if row.dtype == dtype)
         page = with_figures(page, dtype, "\n".join(lines))
     page = with_figures(page, "sums", "\n".join(sum_table(tables.sums)))
-    reasons = ["| | reason |", "|---|---|", *(f"| {name} | {reason} |" for name, reason in listed().items())]
+    reasons = ["| | reason |", "|---|---|", *(f"| {name} | {reason} |" for name, reason in known_errors().items())]
     page = with_figures(page, "listed", "\n".join(reasons))
     return with_figures(page, "kinds", "\n".join(kind_table(tables.differences)))
 

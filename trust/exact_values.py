@@ -109,7 +109,7 @@ class ExactValues:
         identity = " ".join([name, *[identity_of(function) if function else "-" for function in functions]])
         key = hashlib.sha256(identity.encode() + b"".join(values.tobytes() for values in arguments)).hexdigest()[:24]
         self.file: Path | None = CACHE / f"{key}.npz" if keep else None
-        self.results = self._stored() or self._compute(seconds)
+        self.results = self._read_file() or self._compute(seconds)
         self._store()
 
     def __len__(self) -> int:
@@ -118,7 +118,7 @@ class ExactValues:
     def point(self, k: int) -> tuple[float, ...]:
         return tuple(float(values[k]) for values in self.arguments)
 
-    def _stored(self) -> list[Exact | None]:
+    def _read_file(self) -> list[Exact | None]:
         if self.file is None or not self.file.exists():
             return []
         with np.load(self.file) as stored:

@@ -331,7 +331,7 @@ def all_mutations(folders: tuple[str, ...]) -> list[Mutation]:
     return [mutation for path in paths for mutation in mutations_of(path)]
 
 
-def draw(folders: tuple[str, ...], number: int, seed: int, without: frozenset[str] = frozenset()) -> list[Mutation]:
+def draw(folders: tuple[str, ...], number: int, seed: int, left_out: frozenset[str] = frozenset()) -> list[Mutation]:
     """A draw with equal shares of the packages, and of the kinds within each package, as long as there are enough.
 
     A hash of the seed and the name gives the order. So a change of one module does not change the draw from the others.
@@ -340,7 +340,7 @@ def draw(folders: tuple[str, ...], number: int, seed: int, without: frozenset[st
     for folder in folders:
         kinds: dict[str, list[Mutation]] = {}
         for mutation in all_mutations((folder,)):
-            if mutation.name not in without:
+            if mutation.name not in left_out:
                 kinds.setdefault(mutation.kind, []).append(mutation)
         for members in kinds.values():
             members.sort(key=lambda each: hashlib.sha1(f"{seed} {each.name}".encode()).digest())

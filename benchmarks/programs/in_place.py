@@ -8,7 +8,7 @@ PROGRAMS = Field("in place")
 
 
 @PROGRAMS
-def accumulated(torch, draw):
+def in_place_changes(torch, draw):
     """A feature map with many small in-place changes."""
     x, w = draw.leaf(12, 8), draw.leaf(8)
 

@@ -139,7 +139,7 @@ def shrinkage(torch, draw):
 
 
 @PROGRAMS
-def unrolled(torch, draw):
+def hypergradient(torch, draw):
     """The gradient of a learning rate through eight steps of descent."""
     x, y, start = draw.normal(30, 5), draw.normal(30), draw.normal(5)
     rate, penalty = draw.leaf(scale=0.01, shift=0.05), draw.leaf(scale=0.1)

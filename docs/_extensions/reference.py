@@ -123,7 +123,7 @@ def slug(title: str) -> str:
 # ---------------------------------------------------------------------------------------------------- reStructuredText
 
 
-def escaped(text: str) -> str:
+def escape_text(text: str) -> str:
     """Text of a docstring, with `code` as code and all other text unchanged."""
     parts = re.split(r"``?([^`\n]+?)``?", text)
     return "".join(
@@ -153,9 +153,9 @@ def items(lines: list[str]) -> list[str]:
         head = re.match(r"([\w*, ]+|[\w.]+\(.*?\)):\s+(.*)", line)
         formula = re.fullmatch(r"by (\w+): (.*?)( \(saves? .*\))?", line)
         if formula:  # of a derivative
-            text = f"by ``{formula[1]}``: ``{formula[2]}``{escaped(formula[3] or '')}"
+            text = f"by ``{formula[1]}``: ``{formula[2]}``{escape_text(formula[3] or '')}"
         else:
-            text = f"``{head[1]}``: {escaped(head[2])}" if head else escaped(line)
+            text = f"``{head[1]}``: {escape_text(head[2])}" if head else escape_text(line)
         result.append(f"* {text}")
     return [*result, ""]
 
@@ -188,7 +188,7 @@ def body(text: str) -> Iterator[str]:
             elif end > k + 1:
                 yield from paragraph(group)
                 group = []
-                yield from [f"**{line.rstrip(':')}**" if line.rstrip(":") in HEADINGS else escaped(line), ""]
+                yield from [f"**{line.rstrip(':')}**" if line.rstrip(":") in HEADINGS else escape_text(line), ""]
                 yield from items(lines[k + 1 : end])
             elif re.match(r"(PyTorch: torch|NumPy: numpy|Declared at )", line):
                 yield from paragraph(group)
@@ -204,7 +204,7 @@ def body(text: str) -> Iterator[str]:
 
 
 def paragraph(lines: list[str]) -> list[str]:
-    return [escaped(" ".join(line.strip() for line in lines)), ""] if lines else []
+    return [escape_text(" ".join(line.strip() for line in lines)), ""] if lines else []
 
 
 def link_of(line: str) -> str:
@@ -243,7 +243,7 @@ def lines_of(entry: Entry) -> list[str]:
     value, full = entry.value, entry.full
     if isinstance(value, ModuleType):
         lines = [line for line in (value.__doc__ or "").strip().splitlines() if line.strip("=- ")]
-        first = escaped(lines[0] if lines else "")
+        first = escape_text(lines[0] if lines else "")
         target = f"{value.__name__}"
         link = f"See :doc:`{target} <{target}>`." if (FOLDER / f"{target}.rst") in PAGES else ""
         return [f".. py:data:: {full}", "", *indent([first, "", link, ""])]

@@ -102,7 +102,7 @@ INDEXED = {
     "a mask": lambda x, i, m: x[m],
     "written": lambda x, i, m: x.index_put((i,), adjoint.tensor(1.0)),
     "written in place": lambda x, i, m: x.clone().index_put_((i,), adjoint.tensor(1.0)),
-    "assigned": lambda x, i, m: assigned(x.clone(), i),
+    "assigned": lambda x, i, m: assign(x.clone(), i),
     "gathered": lambda x, i, m: x.gather(0, i[:, None]),
     "selected": lambda x, i, m: x.index_select(0, i),
     "taken": lambda x, i, m: x.take(i),
@@ -110,7 +110,7 @@ INDEXED = {
 }
 
 
-def assigned(x: adjoint.Tensor, i: adjoint.Tensor) -> adjoint.Tensor:
+def assign(x: adjoint.Tensor, i: adjoint.Tensor) -> adjoint.Tensor:
     x[i] = 2.0
     return x
 

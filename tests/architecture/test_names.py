@@ -20,10 +20,10 @@ ROOT = Path(__file__).parents[2]
 FOLDERS = ("src/adjoint", "agreement", "benchmarks", "docs/_extensions", "examples", "scripts", "tests", "trust")
 #: Words that name nothing.
 REFUSED = {
-    "asked", "begun", "brought", "built", "called", "chosen", "come", "done", "drawn", "entered", "felt", "found",
-    "given", "gone", "got", "heard", "held", "inside", "kept", "known", "made", "meant", "moved", "named", "own",
-    "passed", "said", "seen", "sent", "settled", "shaped", "shown", "spoken", "started", "taken", "told", "used",
-    "wanted", "written",
+    "asked", "asks", "begun", "brought", "built", "called", "chosen", "come", "done", "drawn", "entered", "felt",
+    "found", "given", "gone", "got", "heard", "held", "inside", "kept", "known", "made", "meant", "moved", "named",
+    "own", "passed", "said", "seen", "sent", "settled", "shaped", "shown", "spoken", "started", "taken", "told",
+    "used", "wanted", "without", "written",
 }  # fmt: skip
 #: Words that are also verbs: good names for functions, but not for values.
 VERBS = {"fit", "let", "place", "put", "read"}
@@ -34,28 +34,20 @@ IRREGULAR = {
 }  # fmt: skip
 #: Words in -ed that are verbs or nouns.
 NO_PARTICIPLES = {"bleed", "embed", "exceed", "feed", "heed", "need", "proceed", "seed", "speed", "succeed"}
-#: Participles that still are names of functions. Remove a word with its last function.
-OLDER_FUNCTIONS = {
-    "accumulated", "added", "aligned", "assigned", "awaited", "batched", "bent", "bound", "cached", "checked",
-    "checkpointed", "cloned", "coalesced", "collapsed", "compared", "compiled", "composed", "computed",
-    "conjugated", "contracted", "correlated", "counted", "cut", "decorated", "deprecated", "derived", "described",
-    "doubled", "elapsed", "entangled", "escaped", "evaluated", "expanded", "expected", "explained", "factorized",
-    "filled", "filtered", "finished", "freed", "gated", "imported", "indexed", "intercepted", "joined", "judged",
-    "listed", "mapped", "measured", "memoized", "mirrored", "mixed", "needed", "noted", "observed",
-    "orthogonalized", "overwritten", "packed", "parsed", "permuted", "picked", "placed", "played", "predicted",
-    "profiled", "promoted", "pulled", "pushed", "ragged", "received", "recorded", "reduced", "released", "renamed",
-    "reparametrized", "repeated", "replaced", "replayed", "restrided", "reversed", "sampled", "scaled", "scheduled",
-    "searchsorted", "selected", "shifted", "solved", "standardized", "stepped", "stored", "strided", "stripped",
-    "summed", "taped", "timed", "transformed", "transposed", "tripled", "turned", "unchanged", "unchecked",
-    "undefined", "underived", "unexpected", "unfolded", "unmodified", "unpacked", "unrolled", "unscaled", "unseen",
-    "unsupported", "untyped", "unused", "valued", "watched", "widened", "wrapped",
-}  # fmt: skip
 #: Names that stay, by file, with their reasons.
 EXCEPTIONS = {
+    ("src/adjoint/core/saved_hooks.py", "composed"): "a public name",
+    ("src/adjoint/functions/counting.py", "searchsorted"): "torch's function",
+    ("src/adjoint/interop/array_api/reductions.py", "searchsorted"): "a function of the array API",
+    ("src/adjoint/interop/sparse/linalg.py", "factorized"): "SciPy's function",
+    ("src/adjoint/jit.py", "unused"): "torch's decorator",
+    ("src/adjoint/nn/utils/parametrize.py", "cached"): "torch's function",
     ("src/adjoint/rules/declare.py", "shown"): "an option of declarations, which the core reads",
-    ("src/adjoint/rules/elementwise.py", "moved"): "the name of an operation, which compiled functions know",
+    ("src/adjoint/solvers/structure/derivatives.py", "unseen"): "a documented attribute",
+    ("src/adjoint/tensor/memory/storage.py", "untyped"): "torch's method",
     ("src/adjoint/tools/profiler/legacy.py", "entered"): "torch's attribute",
     ("src/adjoint/tools/profiler/profile.py", "entered"): "torch's attribute",
+    ("src/adjoint/tools/profiler/profile.py", "finished"): "a public attribute",
     ("src/adjoint/tools/profiler/ranges.py", "entered"): "torch's attribute",
     ("tests/support/stand_in_cupy.py", "done"): "CuPy's attribute",
     ("trust/suite.py", "passed"): "pytest's word, and a key of stored outcomes",
@@ -89,9 +81,9 @@ def is_participle(name: str) -> bool:
 
 
 def participles(text: str) -> list[tuple[str, int]]:
-    """The functions of a file whose names are participles, and their lines."""
-    functions = [(name.strip("_"), line) for name, line, is_function in names(ast.parse(text)) if is_function]
-    return [(word, line) for word, line in functions if is_participle(word)]
+    """The functions of a file whose names are participles, and their lines. Python gives `__reversed__` its name."""
+    functions = [(name, line) for name, line, is_function in names(ast.parse(text)) if is_function]
+    return [(name.strip("_"), line) for name, line in functions if name[:2] != "__" and is_participle(name.strip("_"))]
 
 
 def refused_names(text: str) -> list[tuple[str, int]]:
@@ -122,18 +114,15 @@ def test_functions_have_verbs_or_nouns(folder: str) -> None:
         for file in FILES
         if file.parent.as_posix() == folder
         for word, line in participles((ROOT / file).read_text())
-        if word not in OLDER_FUNCTIONS and (file.as_posix(), word) not in EXCEPTIONS
+        if (file.as_posix(), word) not in EXCEPTIONS
     ]
     assert hits == []
 
 
-def test_older_functions_exist() -> None:
-    assert {word for file in FILES for word, _ in participles((ROOT / file).read_text())} >= OLDER_FUNCTIONS
-
-
 @pytest.mark.parametrize(("file", "name"), EXCEPTIONS, ids=str)
 def test_exceptions_are_needed(file: str, name: str) -> None:
-    assert name in [word for word, _ in refused_names((ROOT / file).read_text())]
+    text = (ROOT / file).read_text()
+    assert name in [word for word, _ in refused_names(text) + participles(text)]
 
 
 @pytest.mark.parametrize(
@@ -167,6 +156,9 @@ def test_the_test_sees_a_participle(text: str) -> None:
     assert participles(text)
 
 
-@pytest.mark.parametrize("text", ["def pad(): pass", "def seed(): pass", "padded = 1", "def has_padded(): pass"])
+@pytest.mark.parametrize(
+    "text",
+    ["def pad(): pass", "def seed(): pass", "padded = 1", "def has_padded(): pass", "def __reversed__(self): pass"],
+)
 def test_the_test_passes_verbs_and_nouns(text: str) -> None:
     assert not participles(text)

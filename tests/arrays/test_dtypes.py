@@ -32,7 +32,7 @@ def answer(function, *args):
         return f"RuntimeError: {error}"
 
 
-def expected(text):
+def expected_name(text):
     # NumPy has no 32-bit complex type, so float16 widens to complex64.
     return "complex64" if text == "complex32" else text
 
@@ -64,7 +64,7 @@ def test_result_type(default, kinds, default_dtype):
     default_dtype(BY_NAME[default])
     first, second = (operands(kind) for kind in kinds.split(","))
     actual = [[answer(d.result_type, a, b) for b in second] for a in first]
-    assert actual == [[expected(each) for each in row] for row in ANSWERS["result_type"][default][kinds]]
+    assert actual == [[expected_name(each) for each in row] for row in ANSWERS["result_type"][default][kinds]]
 
 
 def test_result_type_of_many_operands_promotes_each_rank_first():
@@ -87,7 +87,7 @@ def test_properties(name):
     for attribute in ("is_floating_point", "is_complex", "is_signed", "itemsize", "abbr"):
         assert getattr(ours, attribute) == theirs[attribute]
     assert answer(ours.to_real) == theirs["to_real"]
-    assert answer(ours.to_complex) == expected(theirs["to_complex"])
+    assert answer(ours.to_complex) == expected_name(theirs["to_complex"])
     assert repr(ours) == f"adjoint.{name}"
     assert ours.numpy.name == name and ours.numpy.itemsize == ours.itemsize
     assert d.from_numpy_dtype(ours.numpy) is ours

@@ -38,10 +38,10 @@ class PointBox(Box):
     y = property(lambda self: y_of(self))
 
     def __add__(self, other: Any) -> Any:
-        return added(self, other)
+        return add(self, other)
 
     def __mul__(self, factor: Any) -> Any:
-        return scaled(self, factor)
+        return scale(self, factor)
 
 
 class PointSpace(VSpace):
@@ -96,29 +96,29 @@ def point(x: Any, y: Any) -> Any:
 
 
 @primitive
-def added(p: Any, q: Any) -> Any:
+def add(p: Any, q: Any) -> Any:
     return Point(p.x + q.x, p.y + q.y)
 
 
 @primitive
-def scaled(p: Any, a: Any) -> Any:
+def scale(p: Any, a: Any) -> Any:
     return Point(p.x * a, p.y * a)
 
 
 defvjp(x_of, lambda ans, p: lambda g: point(g, 0.0 * g))
 defvjp(y_of, lambda ans, p: lambda g: point(0.0 * g, g))
 defvjp(point, lambda ans, x, y: x_of, lambda ans, x, y: y_of)
-defvjp(added, lambda ans, p, q: lambda g: g, lambda ans, p, q: lambda g: g)
+defvjp(add, lambda ans, p, q: lambda g: g, lambda ans, p, q: lambda g: g)
 defvjp(
-    scaled,
-    lambda ans, p, a: lambda g: scaled(g, a),
+    scale,
+    lambda ans, p, a: lambda g: scale(g, a),
     lambda ans, p, a: lambda g: x_of(g) * x_of(p) + y_of(g) * y_of(p),
 )
 defjvp(x_of, lambda g, ans, p: x_of(g))
 defjvp(y_of, lambda g, ans, p: y_of(g))
 defjvp(point, lambda g, ans, x, y: point(g, 0.0), lambda g, ans, x, y: point(0.0, g))
-defjvp(added, lambda g, ans, p, q: g, lambda g, ans, p, q: g)
-defjvp(scaled, lambda g, ans, p, a: scaled(g, a), lambda g, ans, p, a: scaled(p, g))
+defjvp(add, lambda g, ans, p, q: g, lambda g, ans, p, q: g)
+defjvp(scale, lambda g, ans, p, a: scale(g, a), lambda g, ans, p, a: scale(p, g))
 
 P = Point(2.0, 3.0)
 #: Programs with the answers of HIPS autograd.
@@ -126,7 +126,7 @@ PROGRAMS: dict[str, tuple[Callable[[], Any], Any]] = {
     "attributes": (lambda: autograd.grad(lambda p: p.x * p.x * p.y)(P), Point(12, 4)),
     "operators": (lambda: autograd.grad(lambda p: (p + p * 2.0).x)(P), Point(3, 0)),
     "a sum": (lambda: autograd.grad(lambda p: sum((p * float(i)).x for i in range(4)))(P), Point(6, 0)),
-    "a number inside": (lambda: autograd.grad(lambda a: scaled(P, a).x * a)(3.0), 12),
+    "a number inside": (lambda: autograd.grad(lambda a: scale(P, a).x * a)(3.0), 12),
     "made inside": (lambda: autograd.grad(lambda x: point(x, x * x).y)(3.0), 6),
     "NumPy's functions": (
         lambda: autograd.grad(lambda p: anp.sin(p.x) * anp.array([p.x, p.y])[1])(P),
@@ -179,7 +179,7 @@ def test_what_the_function_gets() -> None:
 
 def test_finite_differences_agree() -> None:
     check_grads(lambda p: p.x * p.y * p.y, modes=["fwd", "rev"], order=2)(P)
-    check_grads(lambda p, a: scaled(p, a).x * p.y, modes=["fwd", "rev"], order=2)(P, 1.5)
+    check_grads(lambda p, a: scale(p, a).x * p.y, modes=["fwd", "rev"], order=2)(P, 1.5)
 
 
 def test_a_function_that_does_not_depend_on_it() -> None:

@@ -40,7 +40,7 @@ def outcome_of(problem: Problem, function: Callable[..., Any], scale: float, see
     within = function_calls.WITHIN.get(problem.name, lambda a: a)
     adjoint.manual_seed(seed)
     try:
-        call = problem.filled([within(leaf) for leaf in leaves])
+        call = problem.call_with([within(leaf) for leaf in leaves])
         results = flat(function(*call.args, **call.kwargs))
         if problem.name in function_calls.UP_TO_PHASE:
             results = [y.abs() for y in results]

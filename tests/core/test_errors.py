@@ -25,7 +25,7 @@ def says(error, text):
     assert str(caught.value) == text
 
 
-def freed():
+def graph_without_values():
     x = leaf(1.0, 2.0)
     y = (x * x).sum()
     y.backward()
@@ -81,7 +81,7 @@ GRAD_DTYPE = (
 
 #: name: (an action on a leaf x = [1, 2], the error, its text)
 BACKWARD = {
-    "second time": (lambda x: freed().backward(), RuntimeError, SECOND_TIME),
+    "second time": (lambda x: graph_without_values().backward(), RuntimeError, SECOND_TIME),
     "not a scalar": (
         lambda x: (x * 2).backward(), RuntimeError, "grad can be implicitly created only for scalar outputs",
     ),

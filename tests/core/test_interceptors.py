@@ -178,7 +178,7 @@ class Ends(Interceptor):
         self.nodes = nodes
 
     def node(self, run: Any, node: Any) -> Any:
-        return run.end_at(node, run.received(node)) if node in self.nodes else run.proceed(node, self.position)
+        return run.end_at(node, run.cotangents_at(node)) if node in self.nodes else run.proceed(node, self.position)
 
 
 @pytest.mark.parametrize("create_graph", [False, True])

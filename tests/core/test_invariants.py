@@ -921,12 +921,12 @@ def view_of_view_functional(y, x):
     return adjoint.where(mask, y.exp(), y)
 
 
-def transposed(y, x):
+def sine_of_transpose(y, x):
     y.transpose(0, 1)[0].sin_()
     return y
 
 
-def transposed_functional(y, x):
+def sine_of_transpose_functional(y, x):
     return adjoint.cat([y[:, :1].sin(), y[:, 1:]], 1)
 
 

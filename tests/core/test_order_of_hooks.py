@@ -155,3 +155,39 @@ def test_first_hooks_of_two_threads(kind: str, monkeypatch: pytest.MonkeyPatch) 
         thread.join(20)
     y.sum().backward()
     assert sorted(calls) == [0, 1]
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+@pytest.mark.parametrize("kind", ["tensor", "leaf", "before a node", "after a node"])
+def test_hooks_at_one_place_see_one_tensor(kind, create_graph):
+    """A hook finds the attributes that an earlier one has set, until a hook replaces the cotangent."""
+    x = adjoint.ones(2, requires_grad=True)
+    y = x * 2
+    register = {
+        "tensor": y.register_hook,
+        "leaf": x.register_hook,
+        "before a node": y.grad_fn.register_prehook,
+        "after a node": y.grad_fn.register_hook,
+    }[kind]
+
+    def cotangent(values):
+        return values[0] if isinstance(values, tuple) else values
+
+    def note(values, *_):
+        cotangent(values).note = "first"
+
+    notes = []
+
+    def read(values, *_):
+        notes.append(getattr(cotangent(values), "note", None))
+
+    def replace(values, *_):
+        doubled = cotangent(values) * 2
+        doubled.note = "second"
+        return (doubled, *values[1:]) if isinstance(values, tuple) else doubled
+
+    for hook in (note, read, replace, read):
+        register(hook)
+    (y * y).sum().backward(create_graph=create_graph)
+    assert notes == ["first", "second"]
+    assert x.grad.tolist() == [16.0, 16.0]

@@ -7,10 +7,10 @@ import pytest
 
 import adjoint
 from adjoint.arrays.kernels.places import sum_at
-from adjoint.arrays.libraries.numpy_namespace import strided
+from adjoint.arrays.libraries.numpy_namespace import view_with_strides
 from adjoint.arrays.namespace import namespace
 from adjoint.autograd import Function, forward_ad, graph
-from adjoint.core.recorded import unpacked
+from adjoint.core.recorded import unpack_saved
 from adjoint.functions.composite import composite
 from adjoint.utils.checkpoint import CheckpointError, checkpoint
 
@@ -89,7 +89,7 @@ def freed_saved_tensor():
     y = leaf().exp()
     raw, node = y.grad_fn._raw_saved_result, y.grad_fn
     y.sum().backward()
-    unpacked(raw, node)
+    unpack_saved(raw, node)
 
 
 def node_hook_that_returns_a_number():
@@ -191,7 +191,11 @@ SECOND_TIME = "Trying to backward through the graph a second time"
         (derivative_that_is_missing, RuntimeError, "derivative for aten::linalg_ldl_solve is not implemented"),
         (declared_twice, ValueError, "composite 'norm' is declared twice in namespace 'linalg'"),
         (lambda: sum_at((3, 5000), (np.array([7]),), np.ones((1, 5000))), IndexError, "index 7 is out of bounds for"),
-        (lambda: strided(np.ones(4), (5,), (8,)), RuntimeError, "setStorage: sizes [5], strides [1], storage offset 0"),
+        (
+            lambda: view_with_strides(np.ones(4), (5,), (8,)),
+            RuntimeError,
+            "setStorage: sizes [5], strides [1], storage offset 0",
+        ),
         (setup_context_of_the_base, NotImplementedError, "setup_context is not implemented."),
         (keyword_for_setup_context, TypeError, "forward() got an unexpected keyword argument 'k'"),
         (saved_tensors_twice_in_a_checkpoint, CheckpointError, "adjoint.utils.checkpoint: Unpack is being triggered"),

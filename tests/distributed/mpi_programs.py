@@ -77,7 +77,7 @@ def same_bits():
 
 
 @program
-def unused():
+def unused_parameter():
     """A parameter that one rank does not use counts as zero there. If no rank uses it, its gradient stays."""
     x, y, z, w = leaf(2), leaf(3), leaf(4), leaf(1)
     w.grad = adjoint.tensor([7.0], dtype=adjoint.float64)
@@ -90,7 +90,7 @@ def unused():
 
 
 @program
-def accumulated():
+def accumulation():
     """Passes under no_sync() accumulate locally; one exchange follows. A second pass without wait() is refused."""
     x = leaf(2)
     with GradientReducer([x]) as reducer:

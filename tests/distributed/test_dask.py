@@ -13,7 +13,7 @@ import pytest
 import adjoint
 from adjoint import distributed
 from adjoint.arrays.libraries import numpy_namespace
-from adjoint.arrays.libraries.dask_namespace import aligned, picked
+from adjoint.arrays.libraries.dask_namespace import align_chunks, read
 from adjoint.arrays.namespace import namespace
 from adjoint.interop.dask import at_shard
 from adjoint.rules import TABLE, Rule
@@ -293,9 +293,9 @@ def test_gaps_of_dask_are_named() -> None:
     with pytest.raises(NotImplementedError, match=r"dask arrays have no linalg\.nothing, which this operation needs"):
         getattr(namespace(x._array).linalg, "nothing")  # noqa: B009
     with pytest.raises(NotImplementedError, match=r"of the operation \(4 and 3 in axis 1\) cannot have"):
-        aligned(x._array, {0}, [(2, 2), (2, 1)])
+        align_chunks(x._array, {0}, [(2, 2), (2, 1)])
     with pytest.raises(NotImplementedError, match="an index of dask arrays is one lazy vector, or several"):
-        picked(x._array, (da.zeros(2, dtype=int, chunks=1),) * 2)
+        read(x._array, (da.zeros(2, dtype=int, chunks=1),) * 2)
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ def run(ranks: int, *command: str) -> subprocess.CompletedProcess[str]:
 
 @several_processes
 @pytest.mark.parametrize("ranks", [1, 2, 3])
-@pytest.mark.parametrize("name", ["average", "same_bits", "unused", "accumulated", "broadcast"])
+@pytest.mark.parametrize("name", ["average", "same_bits", "unused_parameter", "accumulation", "broadcast"])
 def test_on_ranks(name: str, ranks: int) -> None:
     ran = run(ranks, str(PROGRAMS), name)
     assert ran.returncode == 0 and ran.stdout.split() == ["done"] * ranks, ran.stderr

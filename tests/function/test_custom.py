@@ -83,17 +83,17 @@ def test_only_rules_that_are_needed_run():
 
 def test_arguments_of_all_kinds():
     @custom
-    def mixed(x, *more, scale=2.0, **options):
+    def scaled_sum(x, *more, scale=2.0, **options):
         return (x + sum(more)) * scale * options["w"]
 
-    @mixed.vjp
+    @scaled_sum.vjp
     def _(g, x, more, scale, options):
         total = g * scale
         whole = (x + sum(more)) * total
         return total * options["w"], tuple(total * options["w"] for _ in more), None, {"w": whole}
 
     def f(x, w):
-        return mixed(x, x, x * 2, w=w)
+        return scaled_sum(x, x, x * 2, w=w)
 
     assert_close(f(X, Y), 8 * X * Y)
     for a, b in zip(func.grad(lambda x, w: f(x, w).sum(), (0, 1))(X, Y), (8 * Y, 8 * X), strict=True):

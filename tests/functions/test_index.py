@@ -89,7 +89,7 @@ def advanced_indices(draw: Any, shape: tuple[int, ...]) -> Any:
 
 
 @st.composite
-def indexed(draw: Any, kinds: Any) -> tuple[np.ndarray[Any, Any], Any]:
+def arrays_with_indices(draw: Any, kinds: Any) -> tuple[np.ndarray[Any, Any], Any]:
     shape = draw(SHAPES)
     return np.arange(1.0, 1 + np.prod(shape, dtype=int)).reshape(shape), draw(kinds(shape))
 
@@ -124,7 +124,7 @@ def check_getitem(array: np.ndarray[Any, Any], index: Any) -> None:
         np.testing.assert_array_equal(second.numpy(), expected)
 
 
-@given(indexed(basic_indices))
+@given(arrays_with_indices(basic_indices))
 def test_getitem_basic(case: tuple[np.ndarray[Any, Any], Any]) -> None:
     array, index = case
     check_getitem(array, index)
@@ -134,12 +134,12 @@ def test_getitem_basic(case: tuple[np.ndarray[Any, Any], Any]) -> None:
     assert y.numel() == 0 or np.shares_memory(y.numpy(), array)
 
 
-@given(indexed(advanced_indices))
+@given(arrays_with_indices(advanced_indices))
 def test_getitem_advanced(case: tuple[np.ndarray[Any, Any], Any]) -> None:
     check_getitem(*case)
 
 
-@given(indexed(lambda shape: basic_indices(shape) | advanced_indices(shape)), st.data())
+@given(arrays_with_indices(lambda shape: basic_indices(shape) | advanced_indices(shape)), st.data())
 def test_setitem(case: tuple[np.ndarray[Any, Any], Any], data: Any) -> None:
     array, index = case
     picked = np.shape(array[index])

@@ -332,7 +332,7 @@ def test_losses_of_classes_under_vmap() -> None:
 # connectionist temporal classification ------------------------------------------------------------------------------
 
 
-def collapsed(path: tuple[int, ...], blank: int) -> tuple[int, ...]:
+def collapse(path: tuple[int, ...], blank: int) -> tuple[int, ...]:
     return tuple(c for c, _ in itertools.groupby(path) if c != blank)
 
 
@@ -342,7 +342,7 @@ def probability(log_probs: np.ndarray, target: tuple[int, ...], blank: int) -> f
     return sum(
         np.exp(log_probs[range(moments), path].sum())
         for path in itertools.product(range(classes), repeat=moments)
-        if collapsed(path, blank) == target
+        if collapse(path, blank) == target
     )
 
 

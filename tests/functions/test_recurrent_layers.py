@@ -71,7 +71,7 @@ class Case:
         real = RNG.standard_normal(shape)
         return np.asarray(real + self.turn * RNG.standard_normal(shape) if self.turn else real)
 
-    def expected(self) -> list[np.ndarray]:
+    def reference(self) -> list[np.ndarray]:
         x, last = self.x, []
         for k in range(0, len(self.groups), self.ways):
             outs = []
@@ -104,13 +104,13 @@ def assert_all_close(actual: Any, expected: list[np.ndarray]) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_against_a_plain_loop(name: str, layers: int, ways: int, biased: bool) -> None:
     case = Case(name, layers, ways, biased)
-    assert_all_close(case.call(*case.tensors()), case.expected())
+    assert_all_close(case.call(*case.tensors()), case.reference())
 
 
 @pytest.mark.parametrize(("layers", "ways"), [(1, 1), (2, 2)])
 def test_projected_states(layers: int, ways: int) -> None:
     case = Case("lstm", layers, ways, projected=3)
-    assert_all_close(case.call(*case.tensors()), case.expected())
+    assert_all_close(case.call(*case.tensors()), case.reference())
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -118,7 +118,7 @@ def test_batches_first(name: str) -> None:
     case = Case(name, 2, 2)
     x, *others = case.tensors()
     output, *last = case.call(x.transpose(0, 1), *others, batch_first=True)
-    assert_all_close([output.transpose(0, 1), *last], case.expected())
+    assert_all_close([output.transpose(0, 1), *last], case.reference())
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -130,7 +130,7 @@ def test_derivatives(name: str) -> None:
 @pytest.mark.parametrize(("name", "projected"), [("rnn_tanh", 0), ("gru", 0), ("lstm", 0), ("lstm", 2)])
 def test_complex_numbers(name: str, projected: int) -> None:
     case = Case(name, 2, 2, projected=projected, turn=0.2j)
-    assert_all_close(case.call(*case.tensors()), case.expected())
+    assert_all_close(case.call(*case.tensors()), case.reference())
     small = Case(name, projected=projected and 1, turn=0.2j)
     assert gradcheck(small.call, small.tensors(requires_grad=True), check_forward_ad=True, fast_mode=True)
     assert gradgradcheck(small.call, small.tensors(requires_grad=True), fast_mode=True)
@@ -187,15 +187,15 @@ def test_single_precision_and_other_strides(name: str) -> None:
 def test_dropout_between_layers_while_training() -> None:
     case = Case("gru", 2)
     whole, dropped = case.call(*case.tensors(), train=False, dropout=1.0), case.call(*case.tensors(), dropout=1.0)
-    assert_all_close(whole, case.expected())
+    assert_all_close(whole, case.reference())
     # the first layer keeps its last state, and the second layer gets zeros
     np.testing.assert_array_equal(dropped[1][0].numpy(), whole[1][0].numpy())
     alone = Case("gru")
     alone.x, alone.states, alone.groups = np.zeros_like(case.x[..., :1]), [case.states[0][1:]], case.groups[1:]
     alone.groups[0][0] = alone.groups[0][0][:, :1]
-    np.testing.assert_allclose(dropped[0].numpy(), alone.expected()[0], rtol=1e-12)
+    np.testing.assert_allclose(dropped[0].numpy(), alone.reference()[0], rtol=1e-12)
     single = Case("gru")
-    assert_all_close(single.call(*single.tensors(), dropout=1.0), single.expected())
+    assert_all_close(single.call(*single.tensors(), dropout=1.0), single.reference())
 
 
 @pytest.mark.parametrize("name", NAMES)

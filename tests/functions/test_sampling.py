@@ -144,7 +144,7 @@ OF_SCIPY = {
 }  # fmt: skip
 
 
-def unscaled(grid: Any, image: tuple[int, ...], align_corners: bool) -> list[Any]:
+def positions_in_image(grid: Any, image: tuple[int, ...], align_corners: bool) -> list[Any]:
     """Coordinates between -1 and 1 as positions along each axis, the first axis first."""
     results = []
     for axis, n in enumerate(image):
@@ -161,7 +161,7 @@ def test_sampling_between_elements(padding: str, align_corners: bool, image: tup
     y = F.grid_sample(adjoint.tensor(x), adjoint.tensor(grid), "bilinear", padding, align_corners)
     assert y.is_contiguous()
     for i in range(2):
-        places = unscaled(grid[i], image, align_corners)
+        places = positions_in_image(grid[i], image, align_corners)
         for c in range(3):
             expected = ndimage.map_coordinates(x[i, c], places, order=1, mode=OF_SCIPY[padding, align_corners])
             np.testing.assert_allclose(y._array[i, c], expected, 1e-9, 1e-9)
@@ -171,7 +171,7 @@ def test_sampling_between_elements(padding: str, align_corners: bool, image: tup
 def test_sampling_the_nearest_element(padding: str) -> None:
     x, grid = rand(1, 2, 4, 5), rand(1, 6, 6, 2, low=-1.5, high=1.5)
     y = F.grid_sample(adjoint.tensor(x), adjoint.tensor(grid), "nearest", padding, True)
-    rows, columns = (np.rint(position).astype(int) for position in unscaled(grid[0], (4, 5), True))
+    rows, columns = (np.rint(position).astype(int) for position in positions_in_image(grid[0], (4, 5), True))
     expected = x[0][:, rows.clip(0, 3), columns.clip(0, 4)]
     if padding == "zeros":
         expected = expected * ((rows >= 0) & (rows < 4) & (columns >= 0) & (columns < 5))

@@ -102,7 +102,7 @@ def second(problem: Problem, library: Library) -> list[Any]:
 
 
 @experiment
-def batched(problem: Problem, library: Library) -> list[Any]:
+def batch(problem: Problem, library: Library) -> list[Any]:
     """Results of vmap over all arguments with a derivative."""
     rng = np.random.default_rng(1)
     columns = [[another(problem.at(position), rng) for _ in range(MEMBERS)] for position in problem.places]

@@ -13,7 +13,7 @@ from adjoint import optim
 A, B, C = 3.4445, -4.775, 2.0315
 
 
-def orthogonalized(matrix: Any) -> Any:
+def orthogonalize(matrix: Any) -> Any:
     x = matrix / max(np.linalg.norm(matrix), 1e-7)
     for _ in range(5):
         square = x @ x.T
@@ -34,7 +34,7 @@ def test_steps_are_those_of_the_formula(shape, scale, nesterov):
         (w - 2).square().sum().backward()
         g = 2 * (expected - 2)
         mean = 0.9 * mean + 0.1 * g
-        step = orthogonalized(0.1 * g + 0.9 * mean if nesterov else mean)
+        step = orthogonalize(0.1 * g + 0.9 * mean if nesterov else mean)
         rows, columns = shape
         factor = 0.2 * np.sqrt(max(shape)) if scale else np.sqrt(max(1, rows / columns))
         expected = expected * (1 - 0.1 * 0.2) - 0.1 * factor * step

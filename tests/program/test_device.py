@@ -38,7 +38,7 @@ def forms_of(problem: Problem, dtype: Any) -> Iterator[tuple[Any, list[Any]]]:
         values = {**problem.values, **dict(zip(names, arrays, strict=True))}
         return tuple(derive.vjp(rule, NUMPY, g, values, y, problem.needs()).get(name) for name in rule.inputs)
 
-    y = problem.packed(problem.outputs())
+    y = problem.pack(problem.outputs())
     for function, arrays in ((kernel, arguments), (formulas, [cotangents_at(problem, RNG)[0], y, *arguments])):
         yield function, [array.astype(dtype) if array.dtype.kind == "f" else array for array in arrays]
 

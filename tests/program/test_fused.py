@@ -37,7 +37,7 @@ def run(function: Callable[..., Any], *arguments: Any) -> Any:
     return Fused(function).call(list(arguments), False)
 
 
-def bent(x: Any, y: Any) -> Any:
+def several_steps(x: Any, y: Any) -> Any:
     """Several steps with a selection and modified intermediate values."""
     t = np.where(x > y, x * y, 2 - abs(x))
     t += (y > 0).astype(x.dtype)
@@ -59,7 +59,7 @@ def total(x: Any, y: Any) -> Any:
     return np.add.reduce(x * y, axis=None) / x.size
 
 
-FUNCTIONS = [bent, normalize, soft, total]
+FUNCTIONS = [several_steps, normalize, soft, total]
 
 
 def compare(function: Callable[..., Any], *arguments: Any, exactly: bool = True) -> bool:
@@ -107,7 +107,7 @@ def layouts(dtype: Any) -> dict[str, tuple[Any, Any]]:
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_layouts(function: Callable[..., Any], dtype: Any) -> None:
     for name, (x, y) in layouts(dtype).items():
-        is_program = compare(function, x, y, exactly=function is bent)
+        is_program = compare(function, x, y, exactly=function is several_steps)
         assert is_program or name == "turned", name
 
 
@@ -161,9 +161,9 @@ def test_numpy_tells_of_what_it_would_tell() -> None:
 def test_results_are_memory_of_their_own() -> None:
     x, y = layouts(np.float64)["dense"]
     before = x.copy(), y.copy()
-    first = run(bent, x, y)
+    first = run(several_steps, x, y)
     copies = [a.copy() for a in first]
-    second = run(bent, y, x)
+    second = run(several_steps, y, x)
     arrays = [x, y, *first, *second]
     assert not any(np.shares_memory(a, b) for i, a in enumerate(arrays) for b in arrays[:i])
     for a, b in zip([x, y, *first], [*before, *copies], strict=True):
@@ -184,12 +184,12 @@ def test_the_number_of_threads_changes_nothing(function: Callable[..., Any]) -> 
 
 def test_threads_of_the_user() -> None:
     x, y = layouts(np.float64)["dense"]
-    expected = bent(x, y)
+    expected = several_steps(x, y)
     wrong: list[Any] = []
 
     def work() -> None:
         for _ in range(30):
-            for a, b in zip(run(bent, x, y), expected, strict=True):
+            for a, b in zip(run(several_steps, x, y), expected, strict=True):
                 if not np.array_equal(a, b):
                     wrong.append((a, b))
 
@@ -295,12 +295,12 @@ def average(x: Any) -> Any:
         (average, [(5, 40, 30)], False, 1),
         (soft, [(40, 300), (40, 300)], True, 1),
         (total, [(40, 300), (40, 300)], True, 0),
-        (bent, [(40, 300), (40, 300)], True, 0),
-        (bent, [(40, 300), ()], True, 0),
-        (bent, [(40, 300), (1, 1)], True, 0),
-        (bent, [(40, 300), (300,)], True, 1),
-        (bent, [(40, 300), (40, 300)], False, 1),
-        (bent, [(3, 40, 300), (3, 40, 300)], False, 2),
+        (several_steps, [(40, 300), (40, 300)], True, 0),
+        (several_steps, [(40, 300), ()], True, 0),
+        (several_steps, [(40, 300), (1, 1)], True, 0),
+        (several_steps, [(40, 300), (300,)], True, 1),
+        (several_steps, [(40, 300), (40, 300)], False, 1),
+        (several_steps, [(3, 40, 300), (3, 40, 300)], False, 2),
     ],
 )
 def test_rows_begin_where_axes_are_reduced_or_have_gaps(
@@ -317,8 +317,8 @@ def test_rows_begin_where_axes_are_reduced_or_have_gaps(
 @pytest.mark.parametrize(
     ("function", "shapes", "dense"),
     [
-        (bent, [(3, 40, 300), (3, 1, 300)], True),
-        (bent, [(3, 40, 300), (3, 1, 300)], False),
+        (several_steps, [(3, 40, 300), (3, 1, 300)], True),
+        (several_steps, [(3, 40, 300), (3, 1, 300)], False),
         (normalize, [(3, 40, 300), (3, 1, 300)], True),
     ],
 )

@@ -75,7 +75,7 @@ class Problem:
         flags = self.rule.differentiable or (True,) * len(outputs)
         return [flag and y.dtype.kind in "fc" for flag, y in zip(flags, outputs, strict=True)]
 
-    def packed(self, outputs: list[Any]) -> Any:
+    def pack(self, outputs: list[Any]) -> Any:
         """One result, or a tuple of several, in the form that formulas take."""
         return outputs[0] if self.rule.outputs is None else tuple(outputs)
 
@@ -84,10 +84,10 @@ class Problem:
             return tuple((self.rule.sequence, i) in self.places for i in range(len(self.values[self.rule.sequence])))
         return tuple((name, None) in self.places for name in self.rule.inputs)
 
-    def pulled(self, cotangents: list[np.ndarray]) -> dict[Place, np.ndarray]:
+    def vjp(self, cotangents: list[np.ndarray]) -> dict[Place, np.ndarray]:
         """The raw vjp, reduced to the shape and dtype of each place."""
-        y = self.packed(self.outputs())
-        actual = derive.vjp(self.rule, NUMPY, self.packed(cotangents), self.values, y, self.needs())
+        y = self.pack(self.outputs())
+        actual = derive.vjp(self.rule, NUMPY, self.pack(cotangents), self.values, y, self.needs())
         result = {}
         for name, i in self.places:
             array = self.at((name, i))
@@ -215,7 +215,7 @@ def check(function: Callable[[Problem, np.random.Generator], None]) -> Any:
 def check_vjp(problem: Problem, rng: np.random.Generator) -> None:
     """The vjp agrees with central differences."""
     cotangents = cotangents_at(problem, rng)
-    pulled = problem.pulled(cotangents)
+    pulled = problem.vjp(cotangents)
     for _ in range(2):
         directions = directions_at(problem, rng)
         expected = inner(cotangents, slopes(problem, directions))
@@ -230,7 +230,7 @@ def check_jvp(problem: Problem, rng: np.random.Generator) -> None:
     if derive.without_jvp(problem.rule, tangents):
         result = transpose(problem, directions)
     else:
-        result = derive.jvp(problem.rule, NUMPY, tangents, problem.values, problem.packed(problem.outputs()))
+        result = derive.jvp(problem.rule, NUMPY, tangents, problem.values, problem.pack(problem.outputs()))
     compare_tangents(problem, result, directions, rng)
 
 
@@ -277,7 +277,7 @@ def transpose(problem: Problem, directions: dict[Place, np.ndarray]) -> Any:
     tangents = problem.tangents({p: new_tensor(v) for p, v in directions.items()})
     result = transposed_jvp(problem.rule, tangents, values, y)
     arrays = [None if t is None else t._array for t in ((result,) if problem.rule.outputs is None else result)]
-    return problem.packed(arrays)
+    return problem.pack(arrays)
 
 
 def compare_tangents(
@@ -294,14 +294,14 @@ def compare_tangents(
         assert_close(t, slope)
         tangents.append(t)
     cotangents = cotangents_at(problem, rng)
-    assert_close(inner(cotangents, tangents), inner(problem.pulled(cotangents).values(), directions.values()), 1e-9)
+    assert_close(inner(cotangents, tangents), inner(problem.vjp(cotangents).values(), directions.values()), 1e-9)
 
 
 @check
 def check_tensors(problem: Problem, rng: np.random.Generator) -> None:
     """Tensors give the kernel's value and the raw vjp's gradients, with and without recording and profiling."""
     cotangents = cotangents_at(problem, rng)
-    expected = problem.pulled(cotangents)
+    expected = problem.vjp(cotangents)
     for create_graph, mode in ((False, nullcontext()), (True, nullcontext()), (False, profile())):
         with mode:
             outputs, result = record(problem, cotangents, create_graph)
@@ -395,7 +395,7 @@ def check_second(problem: Problem, rng: np.random.Generator) -> None:
 
     def weighted_sum(step: float) -> float:
         turned = [u + step * v for u, v in zip(cotangents, turns, strict=True)]
-        ahead = problem.displace(directions, step).pulled(turned)
+        ahead = problem.displace(directions, step).vjp(turned)
         return inner(weights.values(), ahead.values())
 
     expected = (weighted_sum(STEP) - weighted_sum(-STEP)) / (2 * STEP)
@@ -420,7 +420,7 @@ def check_layout(problem: Problem, rng: np.random.Generator) -> None:
     for a, b in zip(strided.outputs(), problem.outputs(), strict=True):
         assert_close(a, b, 1e-10)
     cotangents = cotangents_at(problem, rng)
-    actual, expected = strided.pulled([with_gaps(u) for u in cotangents]), problem.pulled(cotangents)
+    actual, expected = strided.vjp([with_gaps(u) for u in cotangents]), problem.vjp(cotangents)
     for position in problem.places:
         assert_close(actual[position], expected[position], 1e-10)
 
@@ -452,7 +452,7 @@ def check_inplace(problem: Problem, rng: np.random.Generator) -> None:
     assert_close(target._array, y, 1e-12)
     leaves = [problem.at(p, values) for p in problem.places]
     gradients = grad(target, leaves, new_tensor(cotangents[0]), materialize_grads=True)
-    expected = problem.pulled(cotangents)
+    expected = problem.vjp(cotangents)
     for position, g in zip(problem.places, gradients, strict=True):
         assert_close(g._array, expected[position], 1e-12)
 
@@ -499,8 +499,8 @@ def check_programs(problem: Problem, rng: np.random.Generator) -> None:
         actual = derive.vjp(rule, NUMPY, g, values, y, problem.needs())
         return tuple([actual.get(name) for name in rule.inputs])
 
-    y = problem.packed(problem.outputs())
-    g = problem.packed(cotangents_at(problem, rng))
+    y = problem.pack(problem.outputs())
+    g = problem.pack(cotangents_at(problem, rng))
     for function, arguments in ((kernel, inputs), (formulas, [g, y, *inputs])):
         expected, actual = function(*arguments), Fused(function).call(list(arguments), False)
         if not isinstance(expected, tuple):

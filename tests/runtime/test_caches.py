@@ -12,7 +12,7 @@ import adjoint
 from adjoint.core.recorded import operations
 from adjoint.nn import functional
 from adjoint.program import machine
-from adjoint.runtime.caches import cached, reset_caches
+from adjoint.runtime.caches import memoize, reset_caches
 
 SOURCES = Path(__file__).parents[2] / "src" / "adjoint"
 
@@ -26,7 +26,7 @@ def test_functions_keep_results_by_the_registry(path: Path) -> None:
 def test_a_cache_is_bounded_and_emptied() -> None:
     calls = []
 
-    @cached(2)
+    @memoize(2)
     def double(n: int) -> int:
         calls.append(n)
         return 2 * n

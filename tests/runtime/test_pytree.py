@@ -1,7 +1,7 @@
 """Trees: flattened, rebuilt, compared."""
 
 import copy
-from collections import OrderedDict, defaultdict, namedtuple
+from collections import OrderedDict, defaultdict, deque, namedtuple
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,8 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import adjoint
 from adjoint.arrays.size import Size
 from adjoint.runtime import pytree
+from adjoint.utils import _pytree as torch_pytree
 
 Point = namedtuple("Point", ["x", "y"])
 
@@ -105,11 +107,6 @@ def test_computed_fields_are_computed_again():
     assert structure.unflatten([10]).area == 300
 
 
-def test_a_default_dictionary_is_a_leaf():
-    tree = defaultdict(list, a=1)
-    assert pytree.flatten(tree) == ([tree], pytree.LEAF)
-
-
 def test_is_leaf():
     leaves, structure = pytree.flatten((1, None, [2, 3]), is_leaf=lambda tree: tree is None or isinstance(tree, list))
     assert leaves == [1, None, [2, 3]]
@@ -175,3 +172,52 @@ def test_number_of_leaves():
         ValueError, match=r"^a tree with 2 leaves cannot be made from 1 values: give one value for each leaf$"
     ):
         structure.unflatten([1])
+
+
+# torch's names --------------------------------------------------------------------------------------------------------
+
+Pair = namedtuple("Pair", "a b")
+TREE = {"x": [1, (2,)], "y": Pair(3, OrderedDict(q=4)), 5: None, 6: defaultdict(list, z=[7]), 7: deque([8], maxlen=3)}
+
+
+def test_paths_lead_to_the_leaves():
+    pairs, structure = torch_pytree.tree_flatten_with_path(TREE)
+    assert [torch_pytree.keystr(path) for path, _ in pairs] == [
+        "['x'][0]", "['x'][1][0]", "['y'].a", "['y'].b['q']", "[5]", "[6]['z'][0]", "[7][0]"
+    ]  # fmt: skip
+    assert all(torch_pytree.key_get(TREE, path) is leaf for path, leaf in pairs)
+    assert torch_pytree.tree_leaves_with_path(TREE) == pairs
+    assert [leaf for _, leaf in pairs] == torch_pytree.tree_leaves(TREE)
+    assert torch_pytree.tree_unflatten([leaf for _, leaf in pairs], structure) == TREE
+    assert pairs[2][0] == (torch_pytree.MappingKey("y"), torch_pytree.GetAttrKey("a"))
+    assert (structure.num_leaves, structure.num_children) == (7, 5)
+    # seven leaves in eight containers
+    assert structure.num_nodes == 15
+
+
+def test_map_with_paths():
+    result = torch_pytree.tree_map_with_path(lambda path, a, b: (str(path[0]), a + b), [1, 2], [10, 20])
+    assert result == [("[0]", 11), ("[1]", 22)]
+    assert torch_pytree.tree_is_leaf(3) and not torch_pytree.tree_is_leaf([3])
+    assert torch_pytree.tree_is_leaf([3], lambda part: type(part) is list)
+
+
+@pytest.mark.parametrize(
+    "tree", [defaultdict(int, a=1), deque([1, 2], maxlen=4), deque()], ids=["defaultdict", "deque", "empty"]
+)
+def test_further_containers_keep_their_options(tree):
+    leaves, structure = pytree.flatten(tree)
+    again = structure.unflatten([leaf * 2 for leaf in leaves])
+    assert type(again) is type(tree) and len(again) == len(tree)
+    for option in ("default_factory", "maxlen"):
+        assert getattr(again, option, None) == getattr(tree, option, None)
+    assert structure == pytree.flatten(again)[1]
+    assert repr(structure).startswith(type(tree).__name__)
+
+
+def test_transforms_take_further_containers():
+    x = adjoint.ones(2)
+    gradient = adjoint.func.grad(lambda tree: (3 * tree["a"]).sum())(defaultdict(int, a=x))
+    assert type(gradient) is defaultdict and gradient["a"].tolist() == [3.0, 3.0]
+    gradient = adjoint.func.grad(lambda tree: (3 * tree[0]).sum())(deque([x]))
+    assert type(gradient) is deque and gradient[0].tolist() == [3.0, 3.0]

@@ -262,9 +262,9 @@ def test_outside_there_is_a_warning():
 
 
 def test_another_value_error_of_numpy_stays_what_it_is():
-    def ragged(x):
+    def write_ragged(x):
         np.zeros(2)[0] = [1, 2]
         return x
 
     with pytest.raises(ValueError, match="setting an array element with a sequence"):
-        func.grad(lambda x: ragged(x).sum())(start())
+        func.grad(lambda x: write_ragged(x).sum())(start())

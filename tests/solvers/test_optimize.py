@@ -147,9 +147,9 @@ def test_solvers_choose_sparse_derivatives_where_they_pay(monkeypatch):
     from adjoint.solvers.structure import derivatives
 
     calls = []
-    original = derivatives.SparseDerivative.evaluated
+    original = derivatives.SparseDerivative.matrix_at
     monkeypatch.setattr(
-        derivatives.SparseDerivative, "evaluated", lambda self, *args: calls.append(self.what) or original(self, *args)
+        derivatives.SparseDerivative, "matrix_at", lambda self, *args: calls.append(self.what) or original(self, *args)
     )
     n = 150
     solution = solve_ivp(lambda t, y: -y * np.roll(y, 1), (0, 1), np.ones(n), "BDF")

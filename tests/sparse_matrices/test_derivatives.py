@@ -42,7 +42,7 @@ def write(x: Any) -> Any:
     return y * 2
 
 
-def stepped(x: Any) -> Any:
+def advection_steps(x: Any) -> Any:
     for _ in range(30):
         x = x + 0.01 * np.concatenate([x[1:], x[:1]]) * np.sin(x)
     return x
@@ -56,7 +56,7 @@ FUNCTIONS: dict[str, tuple[Callable[[Any], Any], int]] = {
     "einsum": (lambda x: np.einsum("ij,kj->ik", x[:6].reshape(2, 3), x[6:].reshape(2, 3)), 12),
     "picked": (lambda x: x[np.array([3, 1, 1])] * x[np.array([0, 0, 2])], 5),
     "written": (write, 6),
-    "stepped": (stepped, 40),
+    "stepped": (advection_steps, 40),
     "softmax": (lambda x: np.exp(x.reshape(2, 3)) / np.exp(x.reshape(2, 3)).sum(1, keepdims=True), 6),
     "accumulated": (lambda x: np.cumsum(x.reshape(2, 3), axis=1), 6),
     "turned": (lambda x: np.roll(np.flip(x), 2) * np.tile(x[:1], 5), 5),

@@ -636,7 +636,7 @@ class Settings:
     factor = 2.0
 
     @staticmethod
-    def scaled(x: Any) -> Any:
+    def scale(x: Any) -> Any:
         """x with the factor."""
         return x * Settings.factor
 
@@ -646,7 +646,7 @@ def _setting(world: World, number: int) -> None:
 
 
 simple("attribute_of_a_class", lambda x: x * Settings.factor, MAT, between=_setting, recordings=8)
-simple("static_method", lambda x: Settings.scaled(x), MAT, between=_setting, recordings=8)
+simple("static_method", lambda x: Settings.scale(x), MAT, between=_setting, recordings=8)
 
 
 def _turning(world: World, number: int) -> None:

@@ -76,7 +76,7 @@ class Problem:
         elif isinstance(value, dict):
             self._collect(list(value.values()))
 
-    def filled(self, tensors: list[Any]) -> Call:
+    def call_with(self, tensors: list[Any]) -> Call:
         """The call with tensors in place of the leaves."""
         by_id = {id(a): t for a, t in zip(self.leaves, tensors, strict=True)}
 
@@ -98,7 +98,7 @@ class Problem:
         """All tensors of the result. Values that are determined up to a phase are replaced by their absolute values."""
         adjoint.manual_seed(0)
         within = function_calls.WITHIN.get(self.name)
-        call = self.filled(tensors if within is None else [within(a) for a in tensors])
+        call = self.call_with(tensors if within is None else [within(a) for a in tensors])
         result = (function or look_up(self.name))(*call.args, **call.kwargs, **more)
         tensors_out = flat(result)
         return [y.abs() for y in tensors_out] if self.name in function_calls.UP_TO_PHASE else tensors_out

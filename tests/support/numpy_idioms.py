@@ -977,7 +977,7 @@ def keyed_by_value(x):
 
 
 @idiom(V)
-def memoized(x):
+def memo(x):
     cache = {}
     for i in range(6):
         cache[i] = x[i] + cache.get(i - 1, 0.0)

@@ -103,7 +103,7 @@ def compare(library: Library, problem: Problem, rng: np.random.Generator) -> Non
     ]
     ends, drivers = zip(*pairs, strict=True)
     try:
-        expected = problem.pulled(cotangents)
+        expected = problem.vjp(cotangents)
     except RuntimeError as refusal:
         # eigenvectors are determined up to a phase, so not every function of them has a gradient
         with pytest.raises(RuntimeError, match=re.escape(str(refusal))):

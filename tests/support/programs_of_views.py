@@ -299,7 +299,7 @@ class Program:
         commit()
         return result
 
-    def recorded(self, operands: list[Model]) -> bool:
+    def record(self, operands: list[Model]) -> bool:
         """True if an operation on these is recorded. Then their histories are updated."""
         if not (self.recording and any(operand.requires for operand in operands)):
             return False
@@ -344,7 +344,7 @@ class Program:
         models: list[Model] = []
 
         def plan() -> Callable[[], None]:
-            recorded = self.recorded(operands)
+            recorded = self.record(operands)
             values, rows = derivative(name, operands)
             model = fresh(values)
             if recorded:
@@ -367,7 +367,7 @@ class Program:
         models: list[Model] = []
 
         def plan() -> Callable[[], None]:
-            recorded = self.recorded([source])
+            recorded = self.record([source])
             model = fresh(source.values)
             if recorded:
                 model.node = True
@@ -386,7 +386,7 @@ class Program:
         models: list[Model] = []
 
         def plan() -> Callable[[], None]:
-            recorded = self.recorded([source])
+            recorded = self.record([source])
             model = fresh(2 * source.values)
             if recorded:
                 model.node = True
@@ -500,7 +500,7 @@ class Program:
             if self.recording:
                 may_be_written(target, any(m.requires for m in operands))
             self.check_memory(target, operands[1:])
-            recorded = self.recorded(operands)
+            recorded = self.record(operands)
             values, rows = derivative(name, operands)
             needs = frozenset().union(*[m.needs() for m in operands if m.requires])
             # a copy of the target has the value before the write
@@ -522,7 +522,7 @@ class Program:
                 may_be_written(target, False)
             if name != "fill":
                 self.check_memory(target, [])
-            recorded = self.recorded([target])
+            recorded = self.record([target])
             rows = factor(number) * target.rows()
             values = function(target.values, number)
             return lambda: self.write(target, values, rows, target.needs(), recorded)
@@ -598,7 +598,7 @@ class Program:
             else:
                 self.check_memory(part, [] if source is None else [source])
             operands = [target] if source is None else [target, source]
-            recorded = self.recorded(operands)
+            recorded = self.record(operands)
             rows = np.broadcast_to(0.0 if source is None else source.rows(), (*picked.shape, COLUMNS))
             needs = frozenset().union(*[m.needs() for m in operands if m.requires])
 

@@ -66,18 +66,18 @@ def test_all_public_modules_are_found():
 
 
 @adjoint.autograd.custom
-def tripled(x):
+def triple(x):
     """A user's function with its own derivatives."""
     return 3 * x
 
 
 @primitive
-def doubled(x):
+def double(x):
     """A user's primitive."""
     return 2 * x
 
 
-@pytest.mark.parametrize("function", [tripled, doubled])
+@pytest.mark.parametrize("function", [triple, double])
 def test_functions_that_users_decorate_are_pickled_by_name(function):
     assert pickle.loads(pickle.dumps({"activation": function}))["activation"] is function
     assert copy.deepcopy([function])[0] is function

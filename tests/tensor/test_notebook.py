@@ -17,13 +17,13 @@ VALUES: list[Any] = [
 ]  # fmt: skip
 
 
-def parsed(html: str) -> ElementTree.Element:
+def parse(html: str) -> ElementTree.Element:
     return ElementTree.fromstring(html.replace("&middot;", "").replace("<br>", "<br/>"))
 
 
 @pytest.mark.parametrize("values", VALUES, ids=lambda v: f"{v.dtype}{v.shape}")
 def test_pages_parse_and_say_shape_and_dtype(values: Any) -> None:
-    tree = parsed(adjoint.from_numpy(values)._repr_html_())
+    tree = parse(adjoint.from_numpy(values)._repr_html_())
     facts = tree.findtext("small")
     assert facts is not None and str(values.shape) in facts and str(adjoint.from_numpy(values).dtype) in facts
     has_picture = values.dtype.kind in "fi" and values.ndim in (1, 2) and values.size > 1 and np.isfinite(values).any()
@@ -32,8 +32,8 @@ def test_pages_parse_and_say_shape_and_dtype(values: Any) -> None:
 
 
 def test_long_axes_are_thinned() -> None:
-    assert len(parsed(adjoint.eye(100)._repr_html_()).findall("svg/rect")) == 24 * 24
-    path = parsed(adjoint.arange(10_000.0)._repr_html_()).find("svg/path")
+    assert len(parse(adjoint.eye(100)._repr_html_()).findall("svg/rect")) == 24 * 24
+    path = parse(adjoint.arange(10_000.0)._repr_html_()).find("svg/path")
     assert path is not None and path.attrib["d"].count("L") == 199
 
 

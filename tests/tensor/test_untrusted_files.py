@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 import adjoint
+from adjoint.tensor.memory import safe_pickle
 
 
 class Watch:
@@ -39,7 +40,7 @@ WATCH = Watch()
 
 
 @pytest.fixture(scope="module", autouse=True)
-def imported() -> None:
+def import_modules() -> None:
     """Import all modules that reading a file needs, before the first test."""
     adjoint.load(io.BytesIO(pickle.dumps(["text"], 0)))
     adjoint.load(io.BytesIO(archive_of([*entries(adjoint.ones(1)), ("ä", b"")])))
@@ -299,3 +300,70 @@ def test_any_other_file_is_one_error(reader: Callable[[Path], Any], tmp_path: Pa
         source = reader(file)
         with pytest.raises(pickle.UnpicklingError):
             adjoint.load(io.BytesIO(source) if isinstance(source, bytes) else source)
+
+
+# classes that the program trusts --------------------------------------------------------------------------------------
+
+
+class Point:
+    """A class of a program: its objects are made by NEWOBJ, and get their state by BUILD."""
+
+    def __init__(self, x: float, y: float) -> None:
+        self.x, self.y = x, y
+
+
+class Path2(list):  # type: ignore[type-arg]
+    """A subclass of a container."""
+
+
+def make_point(x: float) -> Point:
+    """A function that files call."""
+    return Point(x, x)
+
+
+class MadeByFunction:
+    def __reduce__(self) -> Any:
+        return make_point, (3.0,)
+
+
+TRUSTED_VALUES: dict[str, tuple[list[Any], Any, Callable[[Any], bool]]] = {
+    "object": ([Point], Point(1.0, 2.0), lambda value: type(value) is Point and (value.x, value.y) == (1.0, 2.0)),
+    "list": ([Path2], Path2([1, 2]), lambda value: type(value) is Path2 and value == [1, 2]),
+    "function": ([make_point, Point], MadeByFunction(), lambda value: (value.x, value.y) == (3.0, 3.0)),
+    "members": ([Point], {"a": [Point(1.0, adjoint.ones(2))]}, lambda value: value["a"][0].y.tolist() == [1.0, 1.0]),
+}
+
+
+@pytest.mark.parametrize("protocol", [2, pickle.HIGHEST_PROTOCOL])
+@pytest.mark.parametrize("name", TRUSTED_VALUES)
+def test_files_make_objects_of_trusted_classes_alone(name: str, protocol: int) -> None:
+    classes, value, is_right = TRUSTED_VALUES[name]
+    file = io.BytesIO()
+    adjoint.save(value, file, pickle_protocol=protocol)
+    with safe_pickle.safe_globals(classes):
+        assert is_right(adjoint.load(io.BytesIO(file.getvalue())))
+        assert safe_pickle.get_safe_globals() == classes
+    assert safe_pickle.get_safe_globals() == []
+    with pytest.raises(pickle.UnpicklingError, match="Weights only load failed"):
+        adjoint.load(io.BytesIO(file.getvalue()))
+
+
+def test_a_trusted_class_may_have_another_name_in_files() -> None:
+    file = io.BytesIO(pickle.dumps(Point(1.0, 2.0)).replace(b"Point", b"Other"))
+    with safe_pickle.safe_globals([(Point, f"{__name__}.Other")]):
+        assert adjoint.load(file).x == 1.0
+    safe_pickle.add_safe_globals([Point])
+    safe_pickle.clear_safe_globals()
+    assert safe_pickle.get_safe_globals() == []
+    with pytest.raises(TypeError, match="a pair is an object and its full name"):
+        safe_pickle.add_safe_globals([(Point, 3)])
+
+
+def test_trust_in_one_class_opens_no_other() -> None:
+    class Evil:
+        def __reduce__(self) -> Any:
+            return os.system, ("true",)
+
+    file = io.BytesIO(pickle.dumps([Point(1.0, 2.0), Evil()]))
+    with safe_pickle.safe_globals([Point]), pytest.raises(pickle.UnpicklingError, match="system, which may run"):
+        adjoint.load(file)

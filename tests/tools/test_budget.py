@@ -103,18 +103,18 @@ def test_calls_made_again_are_few() -> None:
     gradients(function, X, *layers)
     result = function(X, *layers)
     names: list[str] = []
-    run = budgets.computed
+    run = budgets.compute
 
     def count(call: Any, number: int) -> Any:
         before = call.call.number
         names.append(before)
         return run(call, number)
 
-    budgets.computed = count
+    budgets.compute = count
     try:
         result.backward()
     finally:
-        budgets.computed = run
+        budgets.compute = run
     assert 0 < len(names) <= LAYERS // 2 + 1
 
 
@@ -428,7 +428,7 @@ def test_views_and_written_arrays_count(function: Any, budget: float, monkeypatc
     for layer in layers:
         layer.register_hook(meter.read)
     if budget == 1.0:
-        monkeypatch.setattr(budgets, "computed", None)
+        monkeypatch.setattr(budgets, "compute", None)
     result = planned(X, *layers)
     meter.read(None)
     result.backward()

@@ -356,15 +356,15 @@ def test_forward_and_reverse_mode_through_checkpoints(order: str, chain: bool) -
     def plain(x: Any) -> Any:
         return (step(step(step(x))) ** 2).sum()
 
-    def checkpointed(x: Any) -> Any:
+    def with_checkpoints(x: Any) -> Any:
         if chain:
             return (checkpoint_chain([step] * 3, x, snapshots=1) ** 2).sum()
         return (checkpoint(lambda x: step(step(step(x))), x, use_reentrant=False) ** 2).sum()
 
     x = adjoint.tensor([0.3, 0.7], dtype=adjoint.float64)
     for mode in reversed(order):
-        plain, checkpointed = MODES[mode](plain), MODES[mode](checkpointed)
-    adjoint.testing.assert_close(checkpointed(x), plain(x))
+        plain, with_checkpoints = MODES[mode](plain), MODES[mode](with_checkpoints)
+    adjoint.testing.assert_close(with_checkpoints(x), plain(x))
 
 
 def test_a_level_that_ended_is_opened_again_for_a_recomputation() -> None:

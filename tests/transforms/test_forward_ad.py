@@ -116,7 +116,7 @@ def check_tangent(problem: Problem, rng: np.random.Generator, run: Run) -> None:
     for t, slope in zip(result, table.slopes(problem, directions), strict=True):
         assert_close(t, slope)
     cotangents = table.cotangents_at(problem, rng)
-    pulled = problem.pulled(cotangents)
+    pulled = problem.vjp(cotangents)
     assert_close(inner(cotangents, result), inner(pulled.values(), directions.values()), 1e-9)
 
 
@@ -136,7 +136,7 @@ def check_second(problem: Problem, rng: np.random.Generator, run: Run) -> None:
     cotangents = table.cotangents_at(problem, rng)
 
     def along_v(step: float) -> float:
-        return inner(problem.displace(w, step).pulled(cotangents).values(), v.values())
+        return inner(problem.displace(w, step).vjp(cotangents).values(), v.values())
 
     expected = (along_v(table.STEP) - along_v(-table.STEP)) / (2 * table.STEP)
     for second in (reverse_over_forward, forward_over_reverse, forward_over_forward):
@@ -766,7 +766,7 @@ def test_forward_mode_can_be_switched_off() -> None:
 
 def test_decorators() -> None:
     @dual_level()
-    def doubled() -> Any:
+    def double() -> Any:
         return tangent(fresh() * 2)
 
     @dual_level()
@@ -776,13 +776,13 @@ def test_decorators() -> None:
 
     @dual_level()
     @set_fwd_grad_enabled(False)
-    def without() -> Any:
+    def tangent_without_mode() -> Any:
         return tangent(fresh())
 
-    assert [doubled(), doubled()] == [[2.0, 20.0, 200.0]] * 2
+    assert [double(), double()] == [[2.0, 20.0, 200.0]] * 2
     assert list(doubled_each()) == [[2.0, 20.0, 200.0], [3.0, 30.0, 300.0]]
-    assert without() is None
-    assert doubled() == [2.0, 20.0, 200.0]
+    assert tangent_without_mode() is None
+    assert double() == [2.0, 20.0, 200.0]
 
 
 # nested levels --------------------------------------------------------------------------------------------------------
@@ -1079,3 +1079,43 @@ def test_plain_constants_have_no_tangent_at_a_level() -> None:
     with dual_level():
         assert unpack_dual(adjoint.ones(2) * 3).tangent is None
         assert unpack_dual(make_dual(adjoint.ones(2), adjoint.ones(2)) > 0).tangent is None
+
+
+VIEWS_OF_PRIMALS = {
+    "slice": lambda p: p[1:],
+    "element": lambda p: p[0],
+    "transpose": lambda p: p.mT,
+    "member of unbind": lambda p: p.unbind(1)[1],
+    "view of a view": lambda p: p.reshape(6)[1:5].view(2, 2)[1],
+    "all": lambda p: p.view(6),
+}
+WRITES_OF_DUALS = {
+    "copy_": lambda v, y: v.copy_(y),
+    "assignment": lambda v, y: v.__setitem__(..., y),
+    "add_": lambda v, y: v.add_(y),
+    "mul_": lambda v, y: v.mul_(y),
+    "addcmul_": lambda v, y: v.addcmul_(y, y),
+}
+
+
+@pytest.mark.parametrize("write", WRITES_OF_DUALS)
+@pytest.mark.parametrize("view", VIEWS_OF_PRIMALS)
+def test_a_dual_that_is_written_into_a_part_of_a_primal_gives_the_primal_a_tangent(view, write):
+    values = adjoint.arange(6.0, dtype=adjoint.float64).reshape(2, 3)
+    with dual_level():
+        dual = make_dual(values.clone(), adjoint.ones_like(values))
+        primal = unpack_dual(dual).primal
+        # the same program on a tensor that is no view
+        twin = values.clone()
+        tangents = []
+        for target in (primal, twin):
+            earlier = target[:, 1:]
+            part = VIEWS_OF_PRIMALS[view](target)
+            number = make_dual(adjoint.tensor(2.0, dtype=adjoint.float64), adjoint.tensor(3.0, dtype=adjoint.float64))
+            WRITES_OF_DUALS[write](part, number)
+            results = [target, part, earlier, target.exp(), target.reshape(6)[2:]]
+            tangents.append([unpack_dual(result).tangent for result in results])
+        for tangent, reference in zip(*tangents, strict=True):
+            assert adjoint.equal(tangent, reference)
+        assert adjoint.equal(unpack_dual(dual).tangent, adjoint.ones_like(values))
+    assert unpack_dual(primal).tangent is None

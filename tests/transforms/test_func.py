@@ -184,15 +184,15 @@ rng = np.random.default_rng(3)
 A, B = rng.normal(size=(2, 3)), rng.normal(size=(3, 2))
 
 
-def entangled(x):
+def dense_function(x):
     """A function from (2, 3) to (2, 2). Each entry depends on all entries."""
     return adjoint.tanh(x @ adjoint.tensor(B)) * x.sum() + (x * adjoint.tensor(A)).exp().prod()
 
 
 def test_jacobians_agree_with_each_other_and_with_finite_differences():
     x = rng.normal(size=(2, 3))
-    expected = finite_differences(entangled, x)
-    reverse, forward = jacrev(entangled)(adjoint.tensor(x)), jacfwd(entangled)(adjoint.tensor(x))
+    expected = finite_differences(dense_function, x)
+    reverse, forward = jacrev(dense_function)(adjoint.tensor(x)), jacfwd(dense_function)(adjoint.tensor(x))
     assert reverse.shape == forward.shape == (2, 2, 2, 3)
     np.testing.assert_allclose(reverse.numpy(), expected, rtol=1e-6, atol=1e-8)
     close(forward, reverse)
@@ -200,18 +200,18 @@ def test_jacobians_agree_with_each_other_and_with_finite_differences():
 
 def test_products_agree_with_the_jacobian():
     x, direction, cotangent = adjoint.tensor(A), adjoint.tensor(rng.normal(size=(2, 3))), adjoint.tensor(B[:2])
-    jacobian = jacrev(entangled)(x).numpy()
+    jacobian = jacrev(dense_function)(x).numpy()
     pushed = np.tensordot(jacobian, direction.numpy(), 2)
-    close(jvp(entangled, (x,), (direction,)), (entangled(x), pushed))
-    value, derivative = linearize(entangled, x)
-    close((value, derivative(direction)), (entangled(x), pushed))
-    value, pullback = vjp(entangled, x)
-    close((value, pullback(cotangent)), (entangled(x), (np.tensordot(cotangent.numpy(), jacobian, 2),)))
+    close(jvp(dense_function, (x,), (direction,)), (dense_function(x), pushed))
+    value, derivative = linearize(dense_function, x)
+    close((value, derivative(direction)), (dense_function(x), pushed))
+    value, pullback = vjp(dense_function, x)
+    close((value, pullback(cotangent)), (dense_function(x), (np.tensordot(cotangent.numpy(), jacobian, 2),)))
 
 
 @pytest.mark.parametrize(("outer", "inner"), list(itertools.product([jacfwd, jacrev], repeat=2)))
 def test_hessians_by_all_modes(outer, inner):
-    f = lambda x: entangled(x).sum()
+    f = lambda x: dense_function(x).sum()
     x = rng.normal(size=(2, 3))
     expected = finite_differences(grad(f), x)
     np.testing.assert_allclose(outer(inner(f))(adjoint.tensor(x)).numpy(), expected, rtol=1e-6, atol=1e-7)

@@ -457,7 +457,7 @@ def test_a_vector_of_another_structure():
 A, B, ONES, WEIGHTS = T(1.0, 2.0), T(3.0, 4.0), T(1.0, 1.0), T(1.0, 2.0)
 
 
-def taped(x):
+def with_other_history(x):
     """A value with a history that does not contain the inputs."""
     return x.clone().requires_grad_()
 
@@ -496,13 +496,13 @@ DOUBLE_BACKWARD_HESSIAN = (
 #: (function of the module, user's function, inputs, further arguments, values of create_graph, message)
 STRICT = [
     ("vjp", lambda a: T(3.0), A, (T(1.0),), (False, True), NO_GRADIENTS.format(0)),
-    ("vjp", lambda a: taped(B).sum(), A, (), (False, True), INDEPENDENT.format(0)),
+    ("vjp", lambda a: with_other_history(B).sum(), A, (), (False, True), INDEPENDENT.format(0)),
     ("vjp", lambda a, b: (a * a).sum(), (A, B), (), (False, True), INDEPENDENT.format(1)),
     ("vjp", lambda a: a.sum(), A, (), (True,), CONSTANT_JACOBIAN.format(0)),
     ("vjp", lambda a, b: (a**3 + b).sum(), (A, B), (), (True,), CONSTANT_JACOBIAN.format(1)),
     ("jvp", lambda a: (a * a, T(1.0)), A, (ONES,), (False, True), NO_GRADIENTS.format(1)),
-    ("jvp", lambda a: taped(B), A, (ONES,), (False, True), INDEPENDENT.format(0)),
-    ("jvp", lambda a: (a * a, taped(B)), A, (ONES,), (False, True), DOUBLE_BACKWARD),
+    ("jvp", lambda a: with_other_history(B), A, (ONES,), (False, True), INDEPENDENT.format(0)),
+    ("jvp", lambda a: (a * a, with_other_history(B)), A, (ONES,), (False, True), DOUBLE_BACKWARD),
     ("jvp", lambda a: (a * a, a * 2), A, (ONES,), (True,), CONSTANT_JACOBIAN.format(1)),
     ("jvp", lambda a, b: (a * a, b * 2), (A, B), (ONES, WEIGHTS), (True,), CONSTANT_JACOBIAN.format(1)),
     *[
@@ -510,7 +510,7 @@ STRICT = [
         for name in ("vhp", "hvp")
         for case in [
             (name, lambda a: T(3.0), A, (ONES,), (False, True), NO_GRADIENTS.format(0)),
-            (name, lambda a: taped(B).sum(), A, (ONES,), (False, True), INDEPENDENT.format(0)),
+            (name, lambda a: with_other_history(B).sum(), A, (ONES,), (False, True), INDEPENDENT.format(0)),
             (name, lambda a: a.sum(), A, (ONES,), (False, True), CONSTANT_GRADIENT.format(0)),
             (
                 name, lambda a, b: (a**3).sum() + b.sum(), (A, B), (ONES, WEIGHTS), (False, True),
@@ -521,17 +521,17 @@ STRICT = [
         ]
     ],
     (
-        "vhp", lambda a: (a * taped(a.detach())).sum(), A, (ONES,), (False, True),
+        "vhp", lambda a: (a * with_other_history(a.detach())).sum(), A, (ONES,), (False, True),
         "The jacobian of the user-provided function is independent of input 0. This is not allowed in strict mode.",
     ),
-    ("hvp", lambda a: (a * taped(a.detach())).sum(), A, (ONES,), (False, True), DOUBLE_BACKWARD_HESSIAN),
+    ("hvp", lambda a: (a * with_other_history(a.detach())).sum(), A, (ONES,), (False, True), DOUBLE_BACKWARD_HESSIAN),
     ("jacobian", lambda a: T(3.0), A, (), (False, True), NO_GRADIENTS.format(0)),
-    ("jacobian", lambda a: (a * a, taped(B)), A, (), (False, True), INDEPENDENT_OUTPUT.format(1, 0)),
+    ("jacobian", lambda a: (a * a, with_other_history(B)), A, (), (False, True), INDEPENDENT_OUTPUT.format(1, 0)),
     ("jacobian", lambda a, b: (a * a, b * b), (A, B), (), (False, True), INDEPENDENT_OUTPUT.format(0, 1)),
     ("jacobian", lambda a: a * 2, A, (), (True,), CONSTANT_JACOBIAN.format(0)),
     ("jacobian", lambda a, b: (a * a * b * b, a * a + b), (A, B), (), (True,), CONSTANT_JACOBIAN.format(1)),
     ("hessian", lambda a: T(3.0), A, (), (False, True), NO_GRADIENTS.format(0)),
-    ("hessian", lambda a: taped(B).sum(), A, (), (False, True), CONSTANT_GRADIENT.format(0)),
+    ("hessian", lambda a: with_other_history(B).sum(), A, (), (False, True), CONSTANT_GRADIENT.format(0)),
     ("hessian", lambda a, b: (a * a).sum(), (A, B), (), (False, True), CONSTANT_GRADIENT.format(1)),
     ("hessian", lambda a: a.sum(), A, (), (False, True), CONSTANT_GRADIENT.format(0)),
     ("hessian", lambda a, b: (a * b).sum(), (A, B), (), (False, True), INDEPENDENT_OUTPUT.format(0, 0)),
@@ -559,7 +559,7 @@ def test_strict(name, function, inputs, vectors, graphs, message):
 @pytest.mark.parametrize("name", ["jvp", "hvp", "vhp", "jacobian", "hessian"])
 def test_zeros_where_nothing_depends_on_the_input(name):
     arguments = () if name in ("jacobian", "hessian") else (A,)
-    for function in (lambda a: T(3.0), lambda a: taped(B).sum(), lambda a: adjoint.tensor(3)):
+    for function in (lambda a: T(3.0), lambda a: with_other_history(B).sum(), lambda a: adjoint.tensor(3)):
         result = FUNCTIONS[name](function, A, *arguments)
         zeros = result if name in ("jacobian", "hessian") else result[1]
         assert not zeros.any()

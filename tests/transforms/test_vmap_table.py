@@ -49,7 +49,7 @@ class Case:
                 results[name] = leaf(value, needs and name in self.rule.inputs)
         return results
 
-    def batched(self, needs: bool = False) -> dict[str, Any]:
+    def stacked_arguments(self, needs: bool = False) -> dict[str, Any]:
         """The arguments. Those with one array for each member are stacked."""
         stacked = dict(self.values)
         for name in self.names:
@@ -60,7 +60,7 @@ class Case:
                 stacked[name] = np.stack(columns)
         return self.arguments(stacked, needs)
 
-    def mapped(self, arrays: dict[str, Any]) -> list[Any]:
+    def vmap_results(self, arrays: dict[str, Any]) -> list[Any]:
         keys = list(arrays)
         in_dims = tuple(0 if key in self.names else None for key in keys)
         return adjoint.vmap(lambda *args: self.call(**dict(zip(keys, args, strict=True))), in_dims)(*arrays.values())
@@ -115,7 +115,7 @@ def _loops_are_errors() -> Iterator[None]:
 @pytest.mark.parametrize(("rule", "kind"), RULES)
 def test_values(rule: Rule, kind: str) -> None:
     for case in cases(rule, kind):
-        result = case.mapped(case.batched())
+        result = case.vmap_results(case.stacked_arguments())
         each = [case.call(**case.arguments(member)) for member in case.members]
         for y, expected in zip(result, zip(*each, strict=True), strict=True):
             assert y._array.dtype == expected[0]._array.dtype
@@ -130,9 +130,9 @@ OF_VALUES = ("bincount", "matrix_function")
 def test_an_empty_batch(rule: Rule, kind: str) -> None:
     """Results have the shape and the dtype of a member's result, with and without a loop over members."""
     for case in cases(rule, kind):
-        none = {name: empty(value) if name in case.names else value for name, value in case.batched().items()}
+        none = {name: empty(value) if name in case.names else value for name, value in case.stacked_arguments().items()}
         member = case.call(**case.arguments(case.members[0]))
-        for y, expected in zip(case.mapped(none), member, strict=True):
+        for y, expected in zip(case.vmap_results(none), member, strict=True):
             assert y.shape == (0, *expected.shape)
             assert y.dtype == expected.dtype
 
@@ -165,9 +165,9 @@ def test_gradients_of_a_mapped_function(rule: Rule, kind: str, create_graph: boo
     """Gradients outside of vmap: an argument that all members share gets the sum of the members' gradients."""
     rng = np.random.default_rng(1)
     for case in cases(rule, kind):
-        arrays = case.batched(needs=True)
+        arrays = case.stacked_arguments(needs=True)
         leaves = flat(arrays)
-        outputs = case.mapped(arrays)
+        outputs = case.vmap_results(arrays)
         weights = weights_of(rule, outputs, rng)
         pairs = [(y, w) for y, w in zip(outputs, weights, strict=True) if y.requires_grad]
         if not pairs:
@@ -175,7 +175,7 @@ def test_gradients_of_a_mapped_function(rule: Rule, kind: str, create_graph: boo
         ends, drivers = zip(*pairs, strict=True)
         gradients = adjoint.autograd.grad(ends, leaves, drivers, create_graph=create_graph, materialize_grads=True)
 
-        again = case.batched(needs=True)
+        again = case.stacked_arguments(needs=True)
         same = flat(again)
         ends, drivers = [], []
         for i in range(N):
@@ -199,7 +199,7 @@ def test_gradients_inside_a_mapped_function(rule: Rule, kind: str) -> None:
     """Gradients inside of vmap: each member has one, also by arguments that all members share."""
     rng = np.random.default_rng(2)
     for case in cases(rule, kind):
-        arrays = case.batched(needs=True)
+        arrays = case.stacked_arguments(needs=True)
         keys = list(arrays)
         outputs = case.call(**case.arguments(case.members[0], needs=True))
         flags = [y.requires_grad for y in outputs]
@@ -252,7 +252,7 @@ def test_batch_of_cotangents(rule: Rule, kind: str) -> None:
 def test_two_levels(rule: Rule, kind: str) -> None:
     """Nested vmap, with the batch axes on all arguments or on different ones."""
     for case in cases(rule, kind, in_turn=True):
-        arrays = case.batched()
+        arrays = case.stacked_arguments()
         doubled = {name: again(value) if name in case.names else value for name, value in arrays.items()}
         keys = list(arrays)
         in_dims = tuple(0 if key in case.names else None for key in keys)
@@ -332,7 +332,7 @@ def test_tangents_of_a_mapped_function(rule: Rule, kind: str) -> None:
     """jvp of vmap and vmap of jvp give the results of a loop of jvp."""
     rng = np.random.default_rng(4)
     for case in cases(rule, kind, in_turn=True):
-        f = Function(case, case.batched())
+        f = Function(case, case.stacked_arguments())
         x, dims = f.values_of(f.arrays), f.values_of(f.dims)
         if not x:
             continue
@@ -358,7 +358,7 @@ def test_series_of_a_mapped_function(rule: Rule, kind: str) -> None:
     """jet of vmap and vmap of jet give the results of a loop of jet. The series are shorter than the batch."""
     rng = np.random.default_rng(5)
     for case in cases(rule, kind, in_turn=True):
-        f = Function(case, case.batched())
+        f = Function(case, case.stacked_arguments())
         x, dims = f.values_of(f.arrays), f.values_of(f.dims)
         if not x:
             continue

@@ -72,7 +72,7 @@ def test_points_are_of_all_sizes(dtype: str) -> None:
 
 def test_each_listed_error_is_one() -> None:
     faults = {name for row in accuracy_page.read_tables().rows for name in accuracy.faults(row)}
-    assert set(accuracy_page.listed()) - faults == set()
+    assert set(accuracy_page.known_errors()) - faults == set()
 
 
 def exact_square(arguments: Sequence[float]) -> ExactValues:

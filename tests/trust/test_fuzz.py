@@ -72,16 +72,16 @@ def test_a_derivative_of_views_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> No
 
 @pytest.mark.skipif(not helpers.compiled, reason="needs the compiled form, to compare it with the plain one")
 def test_other_numbers_of_a_form_are_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
-    observed = compared.observed
+    observe = compared.observe
 
     def other(library: Any, case: Any) -> Any:
-        observations = observed(library, case)
+        observations = observe(library, case)
         return [
             (name, value + 1 if getattr(value, "ndim", 0) and value.dtype.kind == "f" else value)
             for name, value in observations
         ]
 
-    monkeypatch.setattr(compared, "observed", other)
+    monkeypatch.setattr(compared, "observe", other)
     assert "against" in first_fault("forms", 10).what
 
 

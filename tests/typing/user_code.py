@@ -114,7 +114,7 @@ def hook(x: Tensor) -> list[Tensor]:
 
 
 @adjoint.no_grad()
-def predicted(x: Tensor) -> Tensor:
+def predict(x: Tensor) -> Tensor:
     return adjoint.softmax(x, dim=-1)
 
 
@@ -140,9 +140,7 @@ def main() -> None:
     print(solve(adjoint.ones(2, 2), adjoint.ones(2, 1)))
     y: Tensor = Cube.apply(x)
     y.sum().backward()
-    print(
-        transform(x.detach()), functional(x.detach()), hook(x), predicted(x), measure_time(x), minimum(), parameters()
-    )
+    print(transform(x.detach()), functional(x.detach()), hook(x), predict(x), measure_time(x), minimum(), parameters())
     assert adjoint.autograd.gradcheck(energy, (x.detach().double().requires_grad_(),))
     adjoint.testing.assert_close(x, x)
 

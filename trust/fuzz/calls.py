@@ -436,8 +436,8 @@ class Cases:
         ):
             args = [values.tensor(), *args[1:]]
         if name.startswith("Tensor."):
-            return f"{values.tensor()}.{name.removeprefix('Tensor.')}({self.joined(args, kwargs)})"
-        return f"{target.text}({self.joined(args, kwargs)})"
+            return f"{values.tensor()}.{name.removeprefix('Tensor.')}({self.arguments_text(args, kwargs)})"
+        return f"{target.text}({self.arguments_text(args, kwargs)})"
 
     def fault(self, number: int) -> Fault | None:
         try:
@@ -453,7 +453,7 @@ class Cases:
         """Nothing is held."""
 
     @staticmethod
-    def joined(args: list[str], kwargs: dict[str, str]) -> str:
+    def arguments_text(args: list[str], kwargs: dict[str, str]) -> str:
         return ", ".join([*args, *(f"{key}={value}" for key, value in kwargs.items())])
 
     @staticmethod

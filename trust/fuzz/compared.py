@@ -11,7 +11,7 @@ from trust.fuzz import options, programs
 from trust.fuzz.faults import Fault
 from trust.fuzz.observations import Observations, is_steady
 from trust.fuzz.options import Call
-from trust.fuzz.peer import Peer, observed
+from trust.fuzz.peer import Peer, observe
 from trust.fuzz.programs import Program
 
 Case = Program | Call
@@ -69,7 +69,7 @@ class Cases:
 
     def compare(self, case: Case) -> tuple[str, str] | None:
         """The name of the first observation that differs, and how; None if there is none."""
-        ours = observed(adjoint, case)
+        ours = observe(adjoint, case)
         other = self.peer.observe(case)
         if other is None:
             return None if self.others_may_end else ("end", "of the other process")

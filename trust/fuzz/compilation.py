@@ -110,7 +110,7 @@ def function_of_call(call: Call) -> Callable[..., Any]:
     return lambda *inputs: options.evaluate(adjoint, call, options.Stored(inputs))
 
 
-def observed(case: Program | Call, wrap: Callable[[Any], Any]) -> Observations:
+def observe(case: Program | Call, wrap: Callable[[Any], Any]) -> Observations:
     """The observations of all calls."""
     closure: list[Any] = []
     if isinstance(case, Program):
@@ -210,10 +210,10 @@ def fault(case: Program | Call) -> Fault | None:
     """The difference of the compiled function, or None."""
 
     def as_it_is(shake: int) -> Observations:
-        return observed(replace(case, shake=shake), lambda f: f)
+        return observe(replace(case, shake=shake), lambda f: f)
 
     tol = case.rounding
-    plain, compiled = dict(as_it_is(0)), dict(observed(case, adjoint.compile))
+    plain, compiled = dict(as_it_is(0)), dict(observe(case, adjoint.compile))
     refused = [
         name for name, outcome in compiled.items() if isinstance(outcome, Error) and outcome.text in (HISTORY, CHANGED)
     ]

@@ -148,7 +148,7 @@ def function_of_program(program: Program, result: str, closure: list[Any]) -> Fu
     return lambda x: space["f"](x, *closure)
 
 
-def observed(nest: Nest, table: dict[str, Transform]) -> Observations:
+def observe(nest: Nest, table: dict[str, Transform]) -> Observations:
     """The result of a nest, and its gradients."""
     x, closure, f = parts_of(nest)
     for kind in nest.transforms:
@@ -172,12 +172,12 @@ def fault(nest: Nest) -> Fault | None:
 
     def by_passes(shake: int) -> Any:
         program = replace(nest.program, shake=shake)
-        return attempt(lambda: observed(replace(nest, program=program), PLAIN))
+        return attempt(lambda: observe(replace(nest, program=program), PLAIN))
 
     plain = by_passes(0)
     if isinstance(plain, Error) or not is_finite(nest):
         return None  # the function itself cannot be differentiated
-    results = attempt(lambda: observed(nest, OWN))
+    results = attempt(lambda: observe(nest, OWN))
     where = " of ".join(reversed(nest.transforms))
     if isinstance(results, Error):
         return None if REFUSED.search(results.text) else Fault(results.kind, where, results.text)

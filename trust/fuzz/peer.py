@@ -75,7 +75,7 @@ def receive(file: IO[bytes]) -> Any:
     return pickle.loads(file.read(SIZE.unpack(head)[0]))
 
 
-def observed(library: Any, case: Program | Call) -> Observations:
+def observe(library: Any, case: Program | Call) -> Observations:
     """The observations of a case of either kind in a library."""
     return lines.observe(library, case) if isinstance(case, Program) else options.observe(library, case)
 
@@ -94,7 +94,7 @@ def main(name: str) -> None:
             case = receive(sys.stdin.buffer)
         except EOFError:
             return
-        send(answers, observed(library, case))
+        send(answers, observe(library, case))
 
 
 if __name__ == "__main__":

@@ -43,7 +43,7 @@ def reductions() -> Iterator[tuple[str, list[Any]]]:
                 yield f"{case.name}, {title} {dtype}", [case.ours(adjoint.tensor(values)).numpy()]
 
 
-def gated(x: Any) -> Any:
+def lstm(x: Any) -> Any:
     rng = np.random.default_rng(0)
     weights, hidden = [adjoint.tensor(rng.normal(size=(4 * 8, n))).to(x.dtype) for n in (x.shape[-1], 8)]
     state = adjoint.zeros(1, x.shape[0], 8, dtype=x.dtype)
@@ -61,7 +61,7 @@ NETWORKS: dict[str, Any] = {
     "logcumsumexp": lambda x: x.logcumsumexp(-1),
     "cumprod": lambda x: x.cumprod(-1),
     "norm": lambda x: x.norm(dim=-1),
-    "lstm": gated,
+    "lstm": lstm,
 }
 
 

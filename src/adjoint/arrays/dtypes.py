@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from adjoint.arrays.size import printed
-from adjoint.runtime.caches import cached
+from adjoint.runtime.caches import memoize
 
 _BOOL, _INTEGER, _FLOATING, _COMPLEX = range(4)
 _CATEGORY_OF_KIND = {"b": _BOOL, "i": _INTEGER, "u": _INTEGER, "f": _FLOATING, "c": _COMPLEX}
@@ -152,7 +152,7 @@ _SUPPORTED = (
 )
 
 
-@cached()
+@memoize()
 def _bfloat16_numpy() -> np.dtype[Any]:
     import ml_dtypes
 
@@ -298,12 +298,12 @@ _WIDER: dict[dtype, tuple[dtype, ...]] = {
 }
 
 
-@cached()
+@memoize()
 def _reachable(a: dtype) -> frozenset[dtype]:
     return frozenset((a,)).union(*(_reachable(wider) for wider in _WIDER[a]))
 
 
-@cached()
+@memoize()
 def promote_types(a: dtype, b: dtype) -> dtype:
     """The smallest type that both types convert to, by PyTorch's rules and, where it has none, the array API's.
 
@@ -358,7 +358,7 @@ def _combine(higher: dtype, lower: dtype) -> dtype:
     return promote_types(higher, lower)
 
 
-@cached()
+@memoize()
 def _result_type_of_two(a: tuple[dtype, int], b: tuple[dtype, int]) -> tuple[dtype, int]:
     if a[1] == b[1]:
         return promote_types(a[0], b[0]), a[1]

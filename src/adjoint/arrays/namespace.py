@@ -11,7 +11,7 @@ from adjoint.arrays.kernels import scatter
 from adjoint.arrays.kernels.products_and_sums import address_of
 from adjoint.arrays.libraries.numpy_namespace import xp
 from adjoint.arrays.size import CPU, device
-from adjoint.runtime.caches import cached
+from adjoint.runtime.caches import memoize
 
 _namespaces: dict[type, Any] = {numpy.ndarray: xp}
 
@@ -232,7 +232,7 @@ def is_lazy(array: Any) -> bool:
     return type(array) is not numpy.ndarray and hasattr(array, "__dask_graph__")
 
 
-def computed(array: Any) -> Any:
+def compute(array: Any) -> Any:
     """The array, computed if it is lazy; for code that needs its values."""
     return numpy.asarray(array.compute()) if is_lazy(array) else array
 
@@ -309,7 +309,7 @@ def _is_other_array(value: object) -> bool:
     return array_api_compat.is_array_api_obj(value) and not isinstance(value, numpy.generic)
 
 
-@cached()
+@memoize()
 def standard_namespace(library: Any) -> Any:
     """The namespace for a library that follows the standard."""
     from adjoint.arrays.libraries.standard_namespace import Namespace

@@ -131,4 +131,4 @@ def expand_shape(xp: Any, array: Any, shape: Shape) -> Any:
     for i in reversed(range(len(shape))):
         if shape[i] == 1:
             steps[i] = array.strides[i - new] if i >= new else shape[i + 1] * steps[i + 1]
-    return view if tuple(steps) == view.strides else xp.strided(array, shape, tuple(steps))
+    return view if tuple(steps) == view.strides else xp.view_with_strides(array, shape, tuple(steps))

@@ -9,7 +9,7 @@ from operator import index
 from types import SimpleNamespace
 from typing import Any, SupportsIndex, overload
 
-from adjoint.runtime.caches import cached
+from adjoint.runtime.caches import memoize
 from adjoint.runtime.forks import local
 
 _MAX_INDEX = 2**63 - 1
@@ -303,7 +303,7 @@ def _parse_device(text: str, number: int | None) -> tuple[str, int | None]:
     return kind, number
 
 
-@cached()
+@memoize()
 def cuda_is_available() -> bool:
     """Whether CuPy is installed and sees a CUDA device."""
     if importlib.util.find_spec("cupy") is None:

@@ -17,6 +17,7 @@ from types import ModuleType
 from typing import Any
 
 from adjoint.arrays.size import printed
+from adjoint.as_torch._absent import Absent, absent, group_of, is_absent
 from adjoint.as_torch._names import VERSION, own_names, source_of
 from adjoint.as_torch._private import WHOLE
 from adjoint.tensor.older.left_out import explanation
@@ -60,6 +61,8 @@ class TorchModule(ModuleType):
 
     def _behind(self, name: str) -> Any:
         """The attribute of the corresponding module of adjoint, if it exists."""
+        if is_absent(f"{self.__name__}.{name}"):
+            return absent(f"{self.__name__}.{name}")
         if self._source is not None:
             return getattr(self._source, name)
         reason = explanation(self.__name__.partition(".")[2], name)
@@ -70,10 +73,11 @@ class TorchModule(ModuleType):
         )
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if isinstance(value, TorchModule) and self._has_function(name):
+        is_own = isinstance(value, (TorchModule, Absent))
+        if is_own and self._has_function(name):
             # the import system puts each imported module into its parent, here in place of torch's function
             return
-        behind = self._source is not None and not name.startswith("__") and not isinstance(value, TorchModule)
+        behind = self._source is not None and not name.startswith("__") and not is_own
         if behind:
             setattr(self._source, name, value)
         if not (behind and isinstance(value, _SWITCHES)):
@@ -112,14 +116,28 @@ class _Loader:
                     getattr(module, name)
 
 
+class _AbsentLoader:
+    """Creates the classes in place of modules and names that are left out."""
+
+    def create_module(self, spec: ModuleSpec) -> Any:
+        return absent(spec.name)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """The class is complete."""
+
+
 class _Finder(importlib.metadata.DistributionFinder):
     """Finds torch and its modules, and a distribution with this name."""
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
         source = source_of(name)
-        if source is None:
+        if source is not None:
+            loader: Any = _Loader(source)
+        elif name.partition(".")[0] == ROOT and group_of(name) is not None:
+            loader = _AbsentLoader()
+        else:
             return None
-        return ModuleSpec(name, _Loader(source), origin="adjoint.as_torch", is_package=True)  # type: ignore[arg-type]
+        return ModuleSpec(name, loader, origin="adjoint.as_torch", is_package=True)
 
     def find_distributions(self, context: Any = None) -> Iterator[importlib.metadata.Distribution]:
         if getattr(context, "name", None) == ROOT:
@@ -139,7 +157,7 @@ class _Distribution(importlib.metadata.Distribution):
 
 
 def _loaded_modules() -> Iterable[str]:
-    return [name for name in sys.modules if name.partition(".")[0] == ROOT]
+    return [name for name in sys.modules if name.partition(".")[0] in (ROOT, "functorch")]
 
 
 def is_installed() -> bool:

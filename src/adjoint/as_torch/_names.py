@@ -9,6 +9,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from types import ModuleType
 
+from adjoint.as_torch._foreach import FOREACH
 from adjoint.as_torch._private import MODULES, NAMES
 
 #: The release of PyTorch that adjoint follows; libraries check it for features.
@@ -23,6 +24,7 @@ _MIRRORS = {
     "torch.distributions.*": "adjoint.distributions",
     "torch.distributions.exp_family": "adjoint.distributions",
     "torch.functional": "adjoint",
+    "torch.library": "adjoint.as_torch._library",
     "torch.multiprocessing": "multiprocessing",
     "torch.nn.modules": "adjoint.nn",
     "torch.nn.parallel": "",
@@ -36,13 +38,19 @@ _MIRRORS = {
     "torch.storage": "adjoint",
     "torch.torch_version": "",
     "torch.types": "",
+    "torch.utils.data._utils": "",
+    "torch.utils.data._utils.collate": "adjoint.utils.data",
     "torch.version": "",
     **dict.fromkeys(MODULES, ""),
 }
 
 #: Public names by module of torch, and their locations: "module:attribute", or a module.
 _PUBLIC = {
-    "torch": {"__version__": f"{_HERE}:version"},
+    "torch": {
+        "__config__": "adjoint.as_torch._config",
+        "__version__": f"{_HERE}:version",
+        "ops": "adjoint.as_torch._library:ops",
+    },
     "torch.nn": {"DataParallel": "adjoint.as_torch._parallel:DataParallel"},
     "torch.nn.parallel": {"DataParallel": "adjoint.as_torch._parallel:DataParallel"},
     "torch.torch_version": {"TorchVersion": f"{_HERE}:TorchVersion", "__version__": f"{_HERE}:version"},
@@ -63,12 +71,15 @@ _INNER = frozenset(
 
 def own_names(module: str) -> dict[str, str]:
     """The names of a module of torch that the corresponding module lacks, and their locations."""
-    return _PUBLIC.get(module, {}) | NAMES.get(module, {})
+    lists = {name: f"adjoint.as_torch._foreach:{name}" for name in FOREACH} if module == "torch" else {}
+    return _PUBLIC.get(module, {}) | NAMES.get(module, {}) | lists
 
 
 def source_of(module: str) -> str | None:
     """The module of adjoint for a module of torch, "" without one, or None if torch.X does not exist here."""
     root, _, rest = module.partition(".")
+    if module == "functorch":
+        return "adjoint.as_torch._functorch"
     if root != "torch":
         return None
     if not rest:

@@ -12,22 +12,28 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, ContextDecorator
 from enum import Enum
 from operator import eq, ge, gt, le, lt, ne
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from adjoint.arrays.size import Size, device
 from adjoint.core.graph import TensorBase
 from adjoint.core.modes.state import set_plain_results
+from adjoint.runtime.pytree import is_registered
+from adjoint.tensor.tensor import Tensor
 from adjoint.transforms.stateless import owners_of, replaced, tie
+from adjoint.utils._pytree import MappingKey, TreeSpec, tree_flatten
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 _ROWS = """
+_C._TensorMeta                              HERE:TensorMeta                               lightning
 _C._LinAlgError                             adjoint.linalg:LinAlgError                    linear_operator, gpytorch
 _C._disabled_torch_function_impl            adjoint.tensor.subclasses:disabled_torch_function geoopt
 _C._functorch.is_batchedtensor              HERE:never                                    kornia, tensordict
 _C._functorch.is_legacy_batchedtensor       HERE:never                                    kornia
 _C._are_functorch_transforms_active         HERE:never                                    kornia
 _C._get_tracing_state                       HERE:nothing                                  pyro
+_C._is_tracing                              HERE:never                                    asteroid-filterbanks
+_C._nn._parse_to                            adjoint.nn.modules.module:parse_to            lightning
 _C._log_api_usage_once                      HERE:nothing                                  torchmetrics, torchvision
 _C.dtype  adjoint:dtype  notebooks with an editor's imports
 _C.DisableTorchFunction                     HERE:PlainResults                             torchvision, pytorch3d
@@ -37,10 +43,11 @@ _assert_async                               HERE:check                          
 _cast_Long                                  HERE:cast_long                                normflows
 _check                                      HERE:check                                    kornia
 _dynamo.allow_in_graph                      adjoint.jit:script                            einops
-_dynamo.disable                             adjoint.jit:script                            botorch, gpytorch
-_dynamo.is_compiling                        HERE:never                                    kornia
+_dynamo.assume_constant_result              adjoint.jit:script                            transformers
+_dynamo.disable                             adjoint.compiler:disable                        botorch, gpytorch
+_dynamo.is_compiling                        adjoint.compiler:is_compiling                                kornia
 _dynamo.mark_dynamic                        HERE:nothing                                  kornia
-_dynamo.reset                               HERE:nothing                                  e3nn
+_dynamo.reset                               adjoint.compiler:reset                              e3nn
 _jit_internal._copy_to_script_wrapper       adjoint.jit:script                            pyro
 _shape_as_tensor                            HERE:shape_as_tensor                          kornia
 _utils._accumulate                          itertools:accumulate                          splitters of data sets
@@ -61,6 +68,7 @@ autograd.functional._construct_standard_basis_for HERE:standard_basis  pytorch-m
 autograd.functional._grad_postprocess       HERE:after_gradients                          pytorch-minimize
 autograd.functional._grad_preprocess        HERE:before_gradients                         copies of torch's hessian
 autograd.functional._tuple_postprocess      HERE:as_before                                pytorch-minimize
+compiler.allow_in_graph                     adjoint.jit:script                            x-transformers
 cuda.amp.GradScaler                         adjoint.as_torch._scaling:cuda_scaler     training in half precision
 cuda.amp.autocast                           HERE:cuda_autocast                            kornia, einops
 cuda.amp.custom_bwd                         HERE:decorator                                torchdiffeq, kornia
@@ -70,6 +78,7 @@ distributions.multivariate_normal._precision_to_scale_tril HERE:factor_of_invers
 distributions.utils._standard_normal        HERE:standard_normal                          gpytorch
 distributions.utils._sum_rightmost          adjoint.distributions.transforms:sum_rightmost pyro, zuko
 dsmm                                        HERE:sparse_product                           linear_operator
+finfo                                       adjoint.as_torch._absent:finfo                transformers
 get_autocast_dtype                          HERE:autocast_dtype                           kornia
 get_autocast_gpu_dtype                      HERE:autocast_dtype                           kornia
 is_autocast_enabled                         HERE:never                                    kornia
@@ -85,13 +94,27 @@ nn.modules.utils._pair                      HERE:pair                           
 nn.modules.utils._triple                    HERE:triple                                   torchbnn
 nn.modules.utils._quadruple                 HERE:quadruple                                copies of torch's padding
 nn.modules.utils._reverse_repeat_tuple      HERE:reversed_repeated                        mmcv
-nn.utils.stateless._reparametrize_module    HERE:reparametrized                           zuko
+nn.utils.stateless._reparametrize_module    HERE:reparametrize                            zuko
 onnx.is_in_onnx_export                      HERE:never                                    kornia, timm
 serialization.MAP_LOCATION                  HERE:Device                                   pyro
+serialization.add_safe_globals               adjoint.tensor.memory.safe_pickle:add_safe_globals  skorch, torch_geometric
+serialization.clear_safe_globals             adjoint.tensor.memory.safe_pickle:clear_safe_globals torch_geometric
+serialization.get_safe_globals               adjoint.tensor.memory.safe_pickle:get_safe_globals transformers
+serialization.safe_globals                   adjoint.tensor.memory.safe_pickle:safe_globals transformers
 sparse.FloatTensor                          HERE:older_sparse                             linear_operator, gpytorch
 sparse.DoubleTensor                          HERE:older_sparse                             linear_operator, gpytorch
 sparse.HalfTensor                          HERE:older_sparse                             linear_operator, gpytorch
 torch                                       torch                                         kornia
+utils._foreach_utils._group_tensors_by_device_and_dtype HERE:groups_by_dtype                pytorch_optimizer
+utils._pytree.LeafSpec                       HERE:leaf_spec                                lightning
+utils._pytree.PyTree                         HERE:Anything                                 lightning
+utils._pytree.SUPPORTED_NODES                HERE:CONTAINERS                               keras
+utils._pytree._dict_flatten                  HERE:dict_flatten                             transformers
+utils._pytree._dict_flatten_with_keys        HERE:dict_flatten_with_keys                   transformers
+utils._pytree._dict_unflatten                HERE:dict_unflatten                           transformers
+utils._pytree._get_node_type                 HERE:node_type                                keras
+utils._pytree._is_leaf                       adjoint.utils._pytree:tree_is_leaf            transformers
+utils.data.dataloader._collate_fn_t          HERE:CollateFunction                          opacus
 """
 
 
@@ -108,8 +131,12 @@ def _read(rows: str) -> dict[str, dict[str, str]]:
 NAMES = _read(_ROWS)
 #: Modules of torch that exist only for these names.
 MODULES = tuple(
-    [f"torch.{name}" for name in ("_C", "_C._functorch", "_dynamo", "_jit_internal", "_utils", "_vmap_internals")]
+    [
+        f"torch.{name}"
+        for name in ("_C", "_C._functorch", "_C._nn", "_dynamo", "_jit_internal", "_utils", "_vmap_internals")
+    ]
     + [f"torch.{name}" for name in ("amp", "amp.grad_scaler", "cuda.amp", "nn._reduction", "nn.attention", "onnx")]
+    + ["torch.utils._foreach_utils"]
 )
 
 #: Modules whose `__dict__` libraries iterate over: it must contain all names after the import.
@@ -120,6 +147,9 @@ NO = False
 Number = int | float | bool
 Device = device | str | int | None
 Sizes = Size | list[int] | tuple[int, ...]
+TensorMeta = type(Tensor)
+Anything = Any
+CollateFunction = Callable[[list[Any]], Any]
 
 
 class TorchVersion(str):
@@ -328,6 +358,72 @@ def older_vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, **
     return batched
 
 
+class NodeDef(NamedTuple):
+    """The way to take a container apart: a function that gives the children and the context of the structure."""
+
+    type: type
+    flatten_fn: Callable[[Any], tuple[list[Any], Any]]
+
+
+class Containers:
+    """The types of containers; `in` asks for one."""
+
+    def __contains__(self, tree_type: type) -> bool:
+        return tree_type is not type(None) and is_registered(tree_type)
+
+    def __getitem__(self, tree_type: type) -> NodeDef:
+        def flatten(tree: Any) -> tuple[list[Any], Any]:
+            children, structure = tree_flatten(tree, lambda part: part is not tree)
+            return children, structure.keys
+
+        if tree_type not in self:
+            raise KeyError(tree_type)
+        return NodeDef(tree_type, flatten)
+
+
+CONTAINERS = Containers()
+
+
+def leaf_spec() -> TreeSpec:
+    """The structure of a leaf."""
+    return TreeSpec(None)
+
+
+def dict_flatten(d: dict[Any, Any]) -> tuple[list[Any], list[Any]]:
+    """The values and the keys."""
+    return list(d.values()), list(d)
+
+
+def dict_flatten_with_keys(d: dict[Any, Any]) -> tuple[list[tuple[Any, Any]], list[Any]]:
+    """Pairs of the path entry and the value, and the keys."""
+    return [(MappingKey(key), value) for key, value in d.items()], list(d)
+
+
+def dict_unflatten(values: Iterable[Any], context: list[Any]) -> dict[Any, Any]:
+    """The dictionary of keys and values."""
+    return dict(zip(context, values, strict=True))
+
+
+def node_type(tree: Any) -> type:
+    """The type of a tree."""
+    return type(tree)
+
+
+def groups_by_dtype(
+    tensorlistlist: Sequence[Sequence[Any]], with_indices: bool = False
+) -> dict[tuple[Any, Any], tuple[list[list[Any]], list[int]]]:
+    """Lists of equal length, divided by device and dtype of the first list's tensors: the parts, and their indices."""
+    groups: dict[tuple[Any, Any], tuple[list[list[Any]], list[int]]] = {}
+    for index, members in enumerate(zip(*tensorlistlist, strict=True)):
+        key = (members[0].device, members[0].dtype)
+        lists, indices = groups.setdefault(key, ([[] for _ in tensorlistlist], []))
+        for each, member in zip(lists, members, strict=True):
+            each.append(member)
+        if with_indices:
+            indices.append(index)
+    return groups
+
+
 # arguments and results of autograd.functional -------------------------------------------------------------------------
 
 
@@ -399,7 +495,7 @@ single, pair, triple, quadruple = (
 )
 
 
-def reparametrized(module: Any, parameters_and_buffers: Any, *, tie_weights: bool = False, **_: Any) -> Any:
+def reparametrize(module: Any, parameters_and_buffers: Any, *, tie_weights: bool = False, **_: Any) -> Any:
     """A block in which a module has other parameters and buffers."""
     members = dict([*module.named_parameters(remove_duplicate=False), *module.named_buffers(remove_duplicate=False)])
     values = tie(parameters_and_buffers, members) if tie_weights else parameters_and_buffers

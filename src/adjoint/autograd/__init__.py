@@ -81,7 +81,7 @@ _HELD = {
 __getattr__ = _LateAttributes(
     __name__, dict.fromkeys(_MODULES.split(), "") | _by_name(_HELD), missing=_AttributeOf("adjoint.autograd")
 )
-__dir__ = __getattr__.listed
+__dir__ = __getattr__.list_names
 
 
 class _Package(_ModuleType):

@@ -58,4 +58,4 @@ else:
         _by_name({"adjoint.compilation.budgets": "region_activation_memory_budget"}),
         missing=_AttributeOf(__name__),
     )
-    __dir__ = __getattr__.listed
+    __dir__ = __getattr__.list_names

@@ -25,7 +25,7 @@ from adjoint.core.modes.interceptors import PROGRAM, Interceptor
 from adjoint.core.modes.profiling import sole_profiler
 from adjoint.core.modes.state import INTERCEPT, ModeBlock, current
 from adjoint.program.plain_region import CheckFailed
-from adjoint.runtime.caches import cached, reset_with
+from adjoint.runtime.caches import memoize, reset_with
 from adjoint.runtime.forks import new_lock
 from adjoint.runtime.once import warn_caller
 from adjoint.runtime.pytree import flatten
@@ -189,11 +189,11 @@ class Compiled:
         elif self.fullgraph:
             raise Unsupported(UNSUPPORTED.format(name=name_of(self.function), why=recording.why()))
         else:
-            self._cut(recording.function_line)
+            self._take_apart(recording.function_line)
             self.refuse(key, recording.why())
         return result
 
-    def _cut(self, line: int | None) -> None:
+    def _take_apart(self, line: int | None) -> None:
         """Take the function apart around the statement at a line, if there is one and it can be."""
         if line is not None and self.pieces is None:
             self.pieces = pieces_of(self.function, line, _piece)
@@ -208,7 +208,7 @@ class Compiled:
         if key not in self.refused and self.n_recordings >= MOST_RECORDINGS:
             for line, times in self._failures.most_common(1):
                 if times >= MOST_RECORDINGS - 1:
-                    self._cut(line)
+                    self._take_apart(line)
             self.refuse(key, f"was recorded {MOST_RECORDINGS} times, each time for other values or shapes")
         return key in self.refused
 
@@ -263,7 +263,7 @@ def _is_leaf(value: Any) -> bool:
     return isinstance(value, _LEAVES)
 
 
-@cached()
+@memoize()
 def flat_structure(n: int) -> Any:
     """The structure of n arguments that are no containers."""
     return flatten(((0,) * n, {}))[1]

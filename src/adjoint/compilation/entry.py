@@ -670,12 +670,12 @@ class Entry:
         """False if after most replays the function had to run again for a gradient."""
         return self.n_histories < _FEW or 2 * self.n_histories < self.n_replays
 
-    def timed(self, leaves: list[Any], repeats: int) -> list[float | None]:
+    def time_parts(self, leaves: list[Any], repeats: int) -> list[float | None]:
         """The time of each region and call of the program, in seconds, the best of some runs; None if it writes."""
         if self.targets or self.grads or self.draws:
             return [None] * len(self.program.order)
         arrays = self.matcher.arrays(self.matcher.tensors(leaves))
-        runs = [self.program.timed(arrays) for _ in range(repeats)]
+        runs = [self.program.time_parts(arrays) for _ in range(repeats)]
         return [min(times) for times in zip(*runs, strict=True)]
 
     def replay(self, leaves: list[Any], structure: Any, call: Any) -> Any:

@@ -37,7 +37,7 @@ class Explanation:
             return
         self.guards = guards_of(entry)
         lines = [f"{name}: {len(self.guards)} guards, {program_size(entry.program)}"]
-        times = entry.timed(leaves, _REPEATS)
+        times = entry.time_parts(leaves, _REPEATS)
         lines += self._list_steps("program", entry.program, times)
         self.drawing = drawing_of(entry.program, times)
         if entry.has_history:

@@ -12,7 +12,7 @@ cdef extern from "numpy_arrays.h":
 cpdef bint is_plain_thread()
 cpdef object read_slot(int kind, object owner, object key)
 cpdef bint same_value(object value, object expected)
-cpdef list repeated(leaves)
+cpdef list identical_pairs(leaves)
 cpdef list versions_of(list tensors)
 
 

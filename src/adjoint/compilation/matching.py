@@ -139,7 +139,7 @@ class Matcher:
         self.fixed = fixed
         self.externals = externals
         self.with_grad = with_grad
-        self.pairs = repeated(leaves)
+        self.pairs = identical_pairs(leaves)
         self.several = sum([kind is not None for kind in self.kinds]) > 1
         state: ThreadState = current()
         self.grad_enabled = state.grad_enabled
@@ -168,7 +168,7 @@ class Matcher:
                     return False
             elif not cython.cast(Layout, kind).fits(value):
                 return False
-        return not self.several or self.pairs == repeated(leaves)
+        return not self.several or self.pairs == identical_pairs(leaves)
 
     def holds(self, leaves: list):
         """True if the visible values are unchanged, for arguments that fit."""
@@ -213,7 +213,7 @@ def versions_of(tensors: list):
     return [version_of(value) if isinstance(value, TensorBase) else 0 for value in tensors]
 
 
-def repeated(leaves):
+def identical_pairs(leaves):
     """The pairs of arguments that are one Tensor or array."""
     first: dict = {}
     pairs: list = []

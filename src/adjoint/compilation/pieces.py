@@ -25,7 +25,7 @@ import numpy
 
 from adjoint.compilation.recordings.reach import Reach
 from adjoint.core.graph import TensorBase
-from adjoint.runtime.caches import cached
+from adjoint.runtime.caches import memoize
 from adjoint.runtime.pytree import is_container
 
 #: Statements and expressions that tie the variables of a function to its frame, or leave it.
@@ -148,7 +148,7 @@ class _Taken:
                 continue
             later = [statement for others in rest[k + 1 :] for statement in others]
             takes = sorted(self._variables_read(statements, set()))
-            stored = self._stored(statements)
+            stored = self._assigned_variables(statements)
             gives = sorted(stored & self._variables_read(later, set()))
             if not set(takes) <= bound_names or not set(gives) <= bound_names | self._surely_stored(statements):
                 return None  # a variable may have no value
@@ -167,7 +167,7 @@ class _Taken:
         items = ast.Dict(
             [ast.Constant(name) for name in self.parameters], [ast.Name(name, ast.Load()) for name in self.parameters]
         )
-        bound = self._compiled(self.definition.args, [ast.Return(items)])
+        bound = self._compile(self.definition.args, [ast.Return(items)])
         binder = FunctionType(
             bound, self.function.__globals__, bound.co_name, self.function.__defaults__, self._cells(bound)
         )
@@ -180,12 +180,12 @@ class _Taken:
         if gives is not None:
             body.append(ast.Return(ast.Tuple([ast.Name(name, ast.Load()) for name in gives], ast.Load())))
         arguments = ast.arguments([], [ast.arg(name) for name in takes], None, [], [], None, [])
-        code = self._compiled(arguments, body)
+        code = self._compile(arguments, body)
         function = FunctionType(code, self.function.__globals__, code.co_name, None, self._cells(code))
         function.__qualname__, function.__module__ = self.function.__qualname__, self.function.__module__
         return function
 
-    def _compiled(self, arguments: ast.arguments, body: list[ast.stmt]) -> CodeType:
+    def _compile(self, arguments: ast.arguments, body: list[ast.stmt]) -> CodeType:
         return compiled_code(self.function.__code__, self.definition, arguments, body)
 
     def _cells(self, code: CodeType) -> tuple[Any, ...]:
@@ -194,7 +194,7 @@ class _Taken:
 
     # variables --------------------------------------------------------------------------------------------------------
 
-    def _stored(self, statements: Iterable[ast.AST]) -> set[str]:
+    def _assigned_variables(self, statements: Iterable[ast.AST]) -> set[str]:
         """The variables that statements may set."""
         return {
             *_names(statements, ast.Store), *[h.name for s in statements for h in ast.walk(s) if _is_named_handler(h)]
@@ -278,7 +278,7 @@ def compiled_code(
     return next(constant for constant in outer_code.co_consts if isinstance(constant, CodeType))
 
 
-@cached(64)
+@memoize(64)
 def imports_of(file: str) -> list[ast.stmt]:
     """An import for each name that a file imports: Python calls attributes of these in another way."""
     try:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from itertools import combinations
 from typing import Any
 
-from adjoint.compilation.programs.passes.partition import Halves, needed
+from adjoint.compilation.programs.passes.partition import Halves, live_instructions
 from adjoint.compilation.programs.replay import Pack, Program
 from adjoint.compilation.programs.views import View
 
@@ -64,7 +64,7 @@ class Pull:
         """The program, made when it is first used."""
         if self._program is None:
             make, instructions, entries, results, pack = self._parts
-            numbers = needed(instructions, {view.buffer.number for view in results})
+            numbers = live_instructions(instructions, {view.buffer.number for view in results})
             self._program = make([instructions[k] for k in sorted(numbers)], entries, results, pack)
             self._parts = ()
         return self._program

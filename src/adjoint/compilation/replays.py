@@ -30,7 +30,7 @@ from adjoint.core.locations import caller
 from adjoint.core.modes.grad_mode import enable_grad, no_grad
 from adjoint.core.modes.interceptors import ENDS, Interceptor
 from adjoint.core.modes.state import INTERCEPT, ModeBlock, current
-from adjoint.core.recorded import drop, pack_by_mode, save_input, unpacked
+from adjoint.core.recorded import drop, pack_by_mode, save_input, unpack_saved
 from adjoint.runtime.pytree import flatten
 from adjoint.tensor.differentiate import grad
 from adjoint.transforms.batching.batched import BatchedArray
@@ -66,11 +66,13 @@ class ReplayBackward(ContextNode):
     def _ad_pull_back(self, cotangent: Any, create_graph: bool) -> list[Any]:
         """The cotangents of the inputs, by the second program, or by the function itself if create_graph is true."""
         if self._ad_freed:
-            raise errors.freed(self)
+            raise errors.freed_error(self)
         cotangents = [cotangent] if self._ad_n_outputs == 1 else cotangent or []
         if all(g is None for g in cotangents):
             return [None] * len(self.inputs)
-        saved = [unpacked(slot, self)._array if type(slot) is SavedTensor else slot for slot in self._ad_saved or ()]
+        saved = [
+            unpack_saved(slot, self)._array if type(slot) is SavedTensor else slot for slot in self._ad_saved or ()
+        ]
         return (pull_with_history if create_graph else pull)(self, cotangents, saved)
 
     def _ad_map_saved(self, function: Any) -> None:
@@ -230,7 +232,7 @@ def _laid_out(array: Any, model: Model) -> Any:
     if array.strides == model.strides:
         return array
     xp = namespace(array)
-    result = xp.strided(xp.empty(array.size, model.dtype), model.shape, model.strides)
+    result = xp.view_with_strides(xp.empty(array.size, model.dtype), model.shape, model.strides)
     result[...] = array
     return result
 
@@ -276,7 +278,7 @@ class PassEnds(Interceptor):
         """Run a node, or end at it."""
         if node not in self.nodes:
             return run.proceed(node, self.position)
-        run.end_at(node, run.received(node))
+        run.end_at(node, run.cotangents_at(node))
         return None
 
 

@@ -1,6 +1,6 @@
 cimport cython
 from adjoint.runtime.crossovers cimport is_large
-from adjoint.arrays.kernels.products_and_sums cimport added, plus
+from adjoint.arrays.kernels.products_and_sums cimport add_into, plus
 from adjoint.core.graph cimport (
     ALL_EDGES,
     MOST_BITS,
@@ -75,7 +75,7 @@ cdef class Run:
     cdef object process(self, Node node)
     cdef object sum(self, object first, object second)
     cpdef object proceed(self, Node node, int position)
-    cpdef object received(self, Node node)
+    cpdef object cotangents_at(self, Node node)
     cpdef object end_at(self, Node node, object cotangents)
     cpdef list evaluate(self, Node node)
     cdef object before(self, Node node, object cotangent)
@@ -90,7 +90,7 @@ cdef class Run:
     cdef object forget(self, list roots)
 
 
-cpdef object summed(object first, object second, bint create_graph)
+cpdef object sum_of_cotangents(object first, object second, bint create_graph)
 cpdef list run_backward(
     list roots, list cotangents, bint retain_graph, bint create_graph, object captures, int n_captures, bint accumulate
 )
@@ -110,5 +110,5 @@ cpdef object run_tensor_hooks(object hooks, object cotangent, bint create_graph)
 cpdef object output_values(Node node, object cotangent)
 cpdef object run_output_hooks(Node node, dict hooks_by_number, object cotangent, bint create_graph)
 cpdef object run_pre_hooks(Node node, object hooks, object cotangent, bint create_graph)
-cpdef list replaced(object replacement, object values, bint create_graph, object hook)
+cpdef list hook_replacements(object replacement, object values, bint create_graph, object hook)
 cpdef object run_post_hooks(object hooks, object pulled, object received, bint create_graph)

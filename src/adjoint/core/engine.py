@@ -39,7 +39,7 @@ from adjoint.runtime.memory import with_kept_memory
 
 if not cython.compiled:
     # the compiled form has them from the .pxd
-    from adjoint.arrays.kernels.products_and_sums import added, plus
+    from adjoint.arrays.kernels.products_and_sums import add_into, plus
     from adjoint.core.graph import (
         ALL_EDGES,
         MOST_BITS,
@@ -259,7 +259,7 @@ class Run:
                 slot._ad_buffer = cotangent
                 slot._ad_owned = False
             elif slot._ad_owned and not self.create_graph and self.profiler is None:
-                if not added(slot._ad_buffer, cotangent):
+                if not add_into(slot._ad_buffer, cotangent):
                     slot._ad_buffer += cotangent
             else:
                 slot._ad_buffer = self.sum(slot._ad_buffer, cotangent)
@@ -274,7 +274,7 @@ class Run:
     def sum(self, first, second):
         """The sum of two cotangents."""
         if self.profiler is None or self.create_graph:
-            return summed(first, second, self.create_graph)
+            return sum_of_cotangents(first, second, self.create_graph)
         return self.profiler.call("add", sum_of_both, [first, second])
 
     def enqueue(self, node: Node):
@@ -334,17 +334,17 @@ class Run:
                 return interceptor.node(self, node)
         return self.evaluate(node)
 
-    def received(self, node: Node):
+    def cotangents_at(self, node: Node):
         """The sum of the cotangents that a node has received so far."""
         return self.slot(node)._ad_buffer
 
-    def replace_received(self, node: Node, cotangents):
+    def replace_cotangents(self, node: Node, cotangents):
         """Let a node have received other cotangents."""
         self.slot(node)._ad_buffer = cotangents
 
     def end_at(self, node: Node, cotangents):
         """Return these cotangents to the caller of the pass, if it requested them. The pass ends at this node."""
-        self.replace_received(node, None)
+        self.replace_cotangents(node, None)
         if self.slot(node)._ad_marks & _CAPTURED:
             self.capture(node, cotangents)
 
@@ -518,7 +518,7 @@ def any_defined(values):
     return False
 
 
-def summed(first, second, create_graph):
+def sum_of_cotangents(first, second, create_graph):
     """The sum of two cotangents; for raw cotangents always a new array, also if it is zero-dimensional."""
     if not create_graph:
         quick = plus(first, second)
@@ -533,7 +533,7 @@ def summed(first, second, create_graph):
 
 def sum_of_both(cotangents):
     """The sum of two raw cotangents."""
-    return summed(cotangents[0], cotangents[1], False)
+    return sum_of_cotangents(cotangents[0], cotangents[1], False)
 
 
 # running a pass -------------------------------------------------------------------------------------------------------
@@ -788,11 +788,16 @@ def as_cotangent(replacement, before, create_graph, hook):
 
 
 def run_tensor_hooks(hooks, cotangent, create_graph):
-    """Call the hooks of one tensor; each may replace the cotangent."""
+    """Call the hooks of one tensor; each may replace the cotangent.
+
+    All see one Tensor: what a hook sets as an attribute of it, the next one finds.
+    """
+    tensor = as_tensor(cotangent, create_graph)
     for hook in list(hooks.values()):
-        replacement = hook(as_tensor(cotangent, create_graph))
+        replacement = hook(tensor)
         if replacement is not None:
             cotangent = as_cotangent(replacement, cotangent, create_graph, hook)
+            tensor = replacement
     return cotangent
 
 
@@ -814,14 +819,16 @@ def run_output_hooks(node: Node, hooks_by_number: dict, cotangent, create_graph)
 def run_pre_hooks(node: Node, hooks, cotangent, create_graph):
     """Call the hooks on the cotangents that a node received, before the node runs."""
     values = output_values(node, cotangent)
+    tensors = tuple([as_tensor(value, create_graph) for value in values])
     for hook in list(hooks.values()):
-        replacement = hook(tuple([as_tensor(value, create_graph) for value in values]))
+        replacement = hook(tensors)
         if replacement is not None:
-            values = replaced(replacement, values, create_graph, hook)
+            values = hook_replacements(replacement, values, create_graph, hook)
+            tensors = replacement
     return values[0] if node._ad_n_outputs == 1 else values
 
 
-def replaced(replacement, values, create_graph, hook):
+def hook_replacements(replacement, values, create_graph, hook):
     """The values that a hook on a node returned to replace its arguments."""
     if not isinstance(replacement, tuple):
         raise TypeError(f"expected tuple, but hook returned '{type(replacement).__name__}'")
@@ -835,8 +842,10 @@ def replaced(replacement, values, create_graph, hook):
 def run_post_hooks(hooks, pulled, received, create_graph):
     """Call the hooks of a node on the cotangents that it computed from those in `received`."""
     outputs = tuple([as_tensor(value, create_graph) for value in received])
+    tensors = tuple([as_tensor(value, create_graph) for value in pulled])
     for hook in list(hooks.values()):
-        replacement = hook(tuple([as_tensor(value, create_graph) for value in pulled]), outputs)
+        replacement = hook(tensors, outputs)
         if replacement is not None:
-            pulled = replaced(replacement, pulled, create_graph, hook)
+            pulled = hook_replacements(replacement, pulled, create_graph, hook)
+            tensors = replacement
     return pulled

@@ -242,7 +242,7 @@ def modification_error(array: Any, node: Any, output_nr: int, counter: Any, expe
     return explain(error, "modified-in-place")
 
 
-def freed(node: Any) -> RuntimeError:
+def freed_error(node: Any) -> RuntimeError:
     """The error for freed saved values. With recorded locations it names the values and the pass that freed them."""
     notes = getattr(node, "__dict__", {})
     text = FREED

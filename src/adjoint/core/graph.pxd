@@ -1,5 +1,5 @@
 cimport cython
-from adjoint.arrays.kernels.products_and_sums cimport added, summed_to
+from adjoint.arrays.kernels.products_and_sums cimport add_into, summed_to
 from adjoint.core.modes.state cimport Level, ThreadState, counted_inferring, current, thread_is_inferring
 
 cdef extern from "free_threading.h":
@@ -325,7 +325,7 @@ cpdef object count_overriding()
 cpdef bint overrides(object value)
 cpdef bint any_overrides(list values)
 cdef int _composing
-cpdef object composed(object operation, object values, bint in_place)
+cpdef object compose(object operation, object values, bint in_place)
 cdef object _tensor_type, _native_tensor, _ndarray, _accumulation, _FLOAT64, Size, float64
 cdef SavedTensor make_saved(object array, VersionCounter counter, Node node, int output_nr, bint from_input)
 cpdef long long next_sequence_nr()

@@ -30,7 +30,7 @@ from adjoint.runtime.once import warn_caller, warn_once
 
 if not cython.compiled:
     # the compiled form has them from the .pxd
-    from adjoint.arrays.kernels.products_and_sums import added, summed_to
+    from adjoint.arrays.kernels.products_and_sums import add_into, summed_to
     from adjoint.core.modes.state import Level, ThreadState, current, thread_is_inferring
 
 _ndarray, _FLOAT64 = numpy.ndarray, float64.numpy
@@ -97,9 +97,12 @@ class InputMetadata(NamedTuple):
 
 
 class Tangents(dict):
-    """The tangents of a tensor by the number of the level, shared with the nodes that saved the tensor."""
+    """The tangents of a tensor by the number of the level, shared with the nodes that saved the tensor.
 
-    __slots__ = ("__weakref__",)
+    origins: for a view of a primal without its tangent, by level: this primal, and the steps from it to the view.
+    """
+
+    __slots__ = ("__weakref__", "origins")
     # weak references to two of them differ, whatever they contain
     __hash__ = object.__hash__  # type: ignore[assignment]
 
@@ -163,7 +166,7 @@ def compose_operations(kind: type, function: object) -> None:
     _composing += 1
 
 
-def composed(operation, values, in_place):
+def compose(operation, values, in_place):
     """The result of an operation that is composed of others for one of these arguments; else NotImplemented."""
     for value in values:
         for member in value if isinstance(value, (tuple, list)) else (value,):
@@ -1605,7 +1608,7 @@ def add_in_place(tensor: TensorBase, cotangent) -> None:
         # a gradient that the user assigned may be an expanded one
         errors.check_overlap(array)
     counter_of(tensor)
-    if not added(array, cotangent):
+    if not add_into(array, cotangent):
         array += cotangent
         tensor._array = array
     bump_version(tensor)

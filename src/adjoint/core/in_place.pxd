@@ -40,7 +40,7 @@ cdef class CopySlices(Node):
 
 cpdef object check_writable(TensorBase tensor)
 cpdef object check_current(TensorBase tensor)
-cpdef TensorBase overwritten(TensorBase tensor)
+cpdef TensorBase copy_with_history(TensorBase tensor)
 cdef Node successor(TensorBase tensor, Node node, Py_ssize_t input_index)
 cdef object succeed(TensorBase tensor, Node node, Node whole, int output_nr)
 cpdef object rebase(TensorBase tensor, Node node, Py_ssize_t input_index=*, int output_nr=*)

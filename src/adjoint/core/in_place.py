@@ -66,7 +66,7 @@ def check_current(tensor: TensorBase):
         raise RuntimeError(errors.SEPARATE_STALE.format(library=library_of(tensor._array)))
 
 
-def overwritten(tensor: TensorBase) -> TensorBase:
+def copy_with_history(tensor: TensorBase) -> TensorBase:
     """A copy of a tensor's value, with its history, made before an operation in place overwrites it."""
     twin: TensorBase = new_tensor(copy(tensor._array))
     twin._node = node_of(tensor)
@@ -218,7 +218,7 @@ class CopySlices(Node):
     def _ad_pull(self, cotangent, create_graph, edges):
         """Split the base's cotangent between the inputs of the operation and the old base."""
         if self.freed:
-            raise errors.freed(self.inner)
+            raise errors.freed_error(self.inner)
         if self.is_shared:
             raise RuntimeError(errors.OVERLAP)
         ops = registry.tensor_ops if create_graph else raw_ops(cotangent)

@@ -10,7 +10,7 @@ from types import CodeType
 
 import numpy
 
-from adjoint.runtime.caches import cached
+from adjoint.runtime.caches import memoize
 from adjoint.runtime.once import PACKAGE, calling_frame, is_own
 
 _STANDARD = os.path.dirname(os.path.realpath(os.__file__))
@@ -19,7 +19,7 @@ _NUMPY = os.path.dirname(os.path.realpath(numpy.__file__))
 Location = tuple[CodeType, int]
 
 
-@cached()
+@memoize()
 def is_of_libraries(code: CodeType) -> bool:
     """True for code of this package, of NumPy and of Python's standard library."""
     path = os.path.realpath(code.co_filename)

@@ -122,7 +122,7 @@ cdef class OpNode(Node):
     cdef list saved_names(self)
     cdef TensorBase as_recorded(self, TensorBase tensor, Py_ssize_t i)
     cdef object saved_value(self, SavedTensor saved, bint create_graph)
-    cdef object widened(self, object value, bint create_graph)
+    cdef object widen(self, object value, bint create_graph)
     cdef TensorBase handed_out(self, SavedTensor saved)
     cdef TensorBase result(self, object array)
     cdef object check_result(self, object array)
@@ -175,7 +175,7 @@ cdef inline object free_entries(OpNode node):
 
 cpdef object raw_ops(object array)
 cpdef object pack_by_mode(SavedTensor saved, TensorBase tensor, Node owner)
-cpdef TensorBase unpacked(SavedTensor saved, Node owner)
+cpdef TensorBase unpack_saved(SavedTensor saved, Node owner)
 cpdef object check_saved(SavedTensor saved, Node owner)
 cpdef object drop(object entry)
 cpdef object name_in_place(object node)

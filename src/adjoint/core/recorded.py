@@ -280,7 +280,7 @@ class OpNode(Node):
     def run_formulas(self, cotangent, create_graph, large, edges):
         """The work of `pull`."""
         if self.freed:
-            raise errors.freed(self)
+            raise errors.freed_error(self)
         if create_graph:
             ops = registry.tensor_ops
         else:
@@ -289,7 +289,7 @@ class OpNode(Node):
         if plan.several_results:
             cotangent = self.materialize([cotangent] if self._ad_n_outputs == 1 else cotangent, create_graph)
         elif self.half:
-            cotangent = self.widened(cotangent, create_graph)
+            cotangent = self.widen(cotangent, create_graph)
         term: Term
         results: list = [None] * self._ad_n_edges
         for term in plan.terms:
@@ -353,7 +353,7 @@ class OpNode(Node):
                 if create_graph:
                     g = new_tensor(g)
             if self.half:
-                g = self.widened(g, create_graph)
+                g = self.widen(g, create_graph)
             result.append(g)
         return tuple(result)
 
@@ -495,7 +495,7 @@ class OpNode(Node):
             self.check_result(entry)
             if create_graph:
                 entry = self.result(entry)
-        return self.widened(entry, create_graph) if self.half else entry
+        return self.widen(entry, create_graph) if self.half else entry
 
     def edge_shape(self, i):
         """The shape of the input at an edge; None if no cotangent flows along it."""
@@ -530,9 +530,9 @@ class OpNode(Node):
         entry = self.handed_out(saved)
         if not create_graph:
             entry = cython.cast(TensorBase, entry)._array
-        return self.widened(entry, create_graph) if self.half else entry
+        return self.widen(entry, create_graph) if self.half else entry
 
-    def widened(self, value, create_graph):
+    def widen(self, value, create_graph):
         """A half-precision value in the type that formulas are computed in."""
         if not create_graph:
             return upcast(value)
@@ -542,7 +542,7 @@ class OpNode(Node):
 
     def handed_out(self, saved: SavedTensor) -> TensorBase:
         """A `SavedTensor` as a Tensor with its history, after its version was compared."""
-        tensor: TensorBase = unpacked(saved, self)
+        tensor: TensorBase = unpack_saved(saved, self)
         if not saved.from_input:
             if self.base_history() is None or saved.output_nr:
                 tensor._tangents = self.tangents_of(saved.output_nr)
@@ -742,7 +742,7 @@ class OpNode(Node):
                 f"{type(self).__name__!r} object has no attribute '_saved_{name}'; it saved {self.saved_names()}"
             )
         if self.freed:
-            raise errors.freed(self)
+            raise errors.freed_error(self)
         return public.index(name)
 
     def saved_names(self):
@@ -834,13 +834,13 @@ def pack_by_mode(saved: SavedTensor, tensor: TensorBase, owner):
             state.saving = outer
 
 
-def unpacked(saved: SavedTensor, owner) -> TensorBase:
+def unpack_saved(saved: SavedTensor, owner) -> TensorBase:
     """A saved value as a Tensor with its history; `owner` is the node that saved it.
 
     Versions are compared, except where hooks have packed the value.
     """
     if saved.freed:
-        raise errors.freed(owner)
+        raise errors.freed_error(owner)
     if saved.unpack_hook is None:
         check_saved(saved, owner)
         original = original_in(saved)

@@ -393,7 +393,7 @@ def _independent(p: Any, q: Any) -> Any:
 
 
 @register_kl(combined.TransformedDistribution, combined.TransformedDistribution)
-def _transformed(p: Any, q: Any) -> Any:
+def _same_transforms(p: Any, q: Any) -> Any:
     if p.transforms != q.transforms or p.event_shape != q.event_shape:
         raise NotImplementedError
     return kl_divergence(p.base_dist, q.base_dist)

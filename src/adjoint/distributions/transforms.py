@@ -200,15 +200,15 @@ class ComposeTransform(Transform):
     @constraints.dependent_property
     def domain(self) -> Any:
         """The domain of the first part, extended by the event axes of later parts."""
-        return self._widened([(each.domain, each.codomain) for each in self.parts])
+        return self._constraint_of([(each.domain, each.codomain) for each in self.parts])
 
     @constraints.dependent_property
     def codomain(self) -> Any:
         """The codomain of the last part, extended by the event axes of earlier parts."""
-        return self._widened([(each.codomain, each.domain) for each in reversed(self.parts)])
+        return self._constraint_of([(each.codomain, each.domain) for each in reversed(self.parts)])
 
     @staticmethod
-    def _widened(pairs: Sequence[tuple[Any, Any]]) -> Any:
+    def _constraint_of(pairs: Sequence[tuple[Any, Any]]) -> Any:
         if not pairs:
             return constraints.real
         event_dim = pairs[-1][1].event_dim

@@ -58,4 +58,4 @@ if _typing.TYPE_CHECKING:
     from adjoint.transforms.jets import jet, taylor
 else:
     __getattr__ = _LateAttributes(__name__, _LATE, missing=_AttributeOf(__name__))
-    __dir__ = __getattr__.listed
+    __dir__ = __getattr__.list_names

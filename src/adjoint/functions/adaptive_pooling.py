@@ -9,7 +9,7 @@ from adjoint.arrays.kernels import axis_maps
 from adjoint.functions.arguments import SIZES, Sizes, ints
 from adjoint.functions.composite import as_tensor, describe, in_functional, ops, public
 from adjoint.functions.pooling_windows import pooling_numbers, refuse_dtype, wrong_rank
-from adjoint.rules.contract import listed
+from adjoint.rules.contract import shape_text
 from adjoint.rules.interpolation import Origin
 
 if TYPE_CHECKING:
@@ -46,7 +46,9 @@ def _adaptive_sizes(function: str, input: Tensor, output_size: Any, n: int) -> S
         if n == 1:
             raise wrong_rank(function, input.ndim)
         colon = ":" if "max" in function else ""
-        raise RuntimeError(f"{function}(): Expected {n + 1}D or {n + 2}D tensor, but got{colon} {listed(input.shape)}")
+        raise RuntimeError(
+            f"{function}(): Expected {n + 1}D or {n + 2}D tensor, but got{colon} {shape_text(input.shape)}"
+        )
     return counts
 
 

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from adjoint.arrays.size import type_name
 from adjoint.core import errors
 from adjoint.core.graph import TensorBase
-from adjoint.core.operations.public_functions import without
+from adjoint.core.operations.public_functions import skip_wrapper
 from adjoint.functions.composite import under_own_names
 from adjoint.tensor.creation import result_type
 
@@ -124,7 +124,7 @@ def takes_axis(function: F) -> F:
             kwargs = under_own_names(function.__name__, kwargs, {"axis": "dim"})
         return function(*args, **kwargs)
 
-    return without(function, call)
+    return skip_wrapper(function, call)
 
 
 def takes_joint_name(name: str) -> Callable[[F], F]:
@@ -138,6 +138,6 @@ def takes_joint_name(name: str) -> Callable[[F], F]:
                 args = (*first, *args, kwargs.pop(name))
             return function(*args, **kwargs)
 
-        return without(function, call, name)
+        return skip_wrapper(function, call, name)
 
     return decorate

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from adjoint.arrays.dtypes import bool_, int32, int64
-from adjoint.arrays.namespace import computed, first_outside, on_device, underlying
+from adjoint.arrays.namespace import compute, first_outside, on_device, underlying
 from adjoint.arrays.size import CPU
 from adjoint.core.graph import new_tensor
 from adjoint.core.modes.grad_mode import no_grad
@@ -200,7 +200,7 @@ def _check_bags(
 
 def _starts(offsets: Tensor, n: int, include_last_offset: bool) -> Any:
     """The start of each bag, followed by the end of the last bag, as an array."""
-    starts = on_device(computed(underlying(offsets._array)), CPU)
+    starts = on_device(compute(underlying(offsets._array)), CPU)
     if include_last_offset and not starts.size:
         raise RuntimeError("include_last_offset: number of offset should be at least 1")
     if starts.size and starts[0] != 0:

@@ -26,7 +26,7 @@ from adjoint.functions.pooling_windows import (
     refuse_dtype,
 )
 from adjoint.rules.interpolation import Origin
-from adjoint.runtime.caches import cached
+from adjoint.runtime.caches import memoize
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
@@ -45,7 +45,7 @@ _DIVISOR = """
     divisor_override: what to divide the sums by instead of the number of elements."""
 
 
-@cached(512, typed=True)
+@memoize(512, typed=True)
 def _mean_maps(
     function: str,
     n: int,

@@ -14,7 +14,7 @@ from adjoint.arrays.namespace import is_array
 from adjoint.core import errors
 from adjoint.core.graph import TensorBase, registry
 from adjoint.core.holders import tensor_of_array
-from adjoint.core.operations.public_functions import without
+from adjoint.core.operations.public_functions import skip_wrapper
 from adjoint.core.recorded import TensorOps, operations
 from adjoint.functions.names import FUNCTIONS
 from adjoint.runtime.lazy import LateModule, LazyTable, by_name
@@ -198,13 +198,13 @@ def torch_call(name: str = "", first: str = "input", others: Mapping[str, str] =
 
         call.__name__ = call.__qualname__ = function.__name__.rstrip("_")
         call.takes_out = True
-        public = without(function, call, "out", of_tensor=True)
+        public = skip_wrapper(function, call, "out", of_tensor=True)
         return public
 
     return decorate
 
 
-def renamed(**others: str) -> Callable[[F], F]:
+def alias_parameters(**others: str) -> Callable[[F], F]:
     """Let a composite be called with further names of parameters: torch's own, where its documentation has another."""
 
     def decorate(function: F) -> F:
@@ -212,7 +212,7 @@ def renamed(**others: str) -> Callable[[F], F]:
         def call(*args: Any, **kwargs: Any) -> Any:
             return function(*args, **under_own_names(function.__name__, kwargs, others))
 
-        return without(function, call)
+        return skip_wrapper(function, call)
 
     return decorate
 
@@ -226,7 +226,7 @@ def takes_out(function: F) -> F:
         return result if out is None else into(out, result, function.__name__)
 
     call.takes_out = True
-    return without(function, call, "out")
+    return skip_wrapper(function, call, "out")
 
 
 def as_tensor(function: str, argument: str, position: int, value: object) -> Any:

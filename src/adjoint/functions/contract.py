@@ -17,8 +17,8 @@ from adjoint.core.graph import TensorBase
 from adjoint.core.recorded import operations
 from adjoint.functions.arguments import require_member
 from adjoint.functions.composite import as_tensor, composite, functional, ops, separate, takes_out
-from adjoint.rules.contract import check_batches, listed
-from adjoint.runtime.caches import cached
+from adjoint.rules.contract import check_batches, shape_text
+from adjoint.runtime.caches import memoize
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
@@ -117,7 +117,7 @@ def _from_sublists(arguments: Sequence[Any]) -> tuple[str, Sequence[Any]]:
 # tensordot, inner, outer, kron ---------------------------------------------------------------------------------------
 
 
-def _contracted(dims: Any, a: Tensor, b: Tensor) -> tuple[list[int], list[int]]:
+def _contraction_dims(dims: Any, a: Tensor, b: Tensor) -> tuple[list[int], list[int]]:
     if isinstance(dims, TensorBase):
         dims = dims.tolist()
         if isinstance(dims, list) and len(dims) == 1 and not isinstance(dims[0], list):
@@ -154,7 +154,7 @@ def tensordot(a: Tensor, b: Tensor, dims: int | Sequence[Any] | Tensor = 2) -> T
     adjoint.Size([2])
     """
     a, b = as_tensor("tensordot", "a", 1, a), as_tensor("tensordot", "b", 2, b)
-    of_a, of_b = _contracted(dims, a, b)
+    of_a, of_b = _contraction_dims(dims, a, b)
     if len(of_a) != len(of_b):
         raise RuntimeError("both dimension lists should have same length")
     if a.dtype is not b.dtype:
@@ -194,8 +194,8 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
         raise RuntimeError("both inputs should have same dtype")
     if a.shape[-1] != b.shape[-1]:
         raise RuntimeError(
-            f"inner() the last dimension must match on both input tensors but got shapes {listed(a.shape)} and "
-            f"{listed(b.shape)}"
+            f"inner() the last dimension must match on both input tensors but got shapes {shape_text(a.shape)} and "
+            f"{shape_text(b.shape)}"
         )
     if a.ndim == 1 and b.ndim == 1:
         return ops.dot(a, b)
@@ -346,7 +346,7 @@ def _column_and_row(vec1: Tensor, vec2: Tensor) -> tuple[Tensor, Tensor]:
     return a[:, None], b[None]
 
 
-@cached(256)
+@memoize(256)
 def _split_points(sizes: tuple[int, ...]) -> dict[tuple[int, int], int]:
     # the classical dynamic programme: matrix i has sizes[i] rows and sizes[i + 1] columns
     n = len(sizes) - 1
@@ -394,8 +394,8 @@ def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
             raise RuntimeError(f"multi_dot(): tensor {i + 1} must be 2D but got {b.ndim}D")
         if a.shape[1] != b.shape[0]:
             raise RuntimeError(
-                f"multi_dot(): tensors {i} and {i + 1} with shapes {listed(tensors[i].shape)} and "
-                f"{listed(tensors[i + 1].shape)} cannot be multiplied"
+                f"multi_dot(): tensors {i} and {i + 1} with shapes {shape_text(tensors[i].shape)} and "
+                f"{shape_text(tensors[i + 1].shape)} cannot be multiplied"
             )
     split = _split_points((matrices[0].shape[0], *[m.shape[1] for m in matrices]))
 
@@ -509,7 +509,7 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
         )
     if x.ndim == y.ndim == 1 and x.dtype.category >= 2:
         return ops.vdot(x, y)
-    return (ops.conjugated(x) * y).sum(dim)
+    return (ops.conjugate(x) * y).sum(dim)
 
 
 @composite(namespace="linalg", method=False, name="cross")

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from adjoint.arrays.kernels.convolution import Geometry
 from adjoint.functions.arguments import SIZES, Sizes, hashable, per_axis
 from adjoint.functions.composite import as_tensor, composite, describe, ops, public
-from adjoint.rules.contract import listed
-from adjoint.runtime.caches import cached
+from adjoint.rules.contract import shape_text
+from adjoint.runtime.caches import memoize
 from adjoint.runtime.once import warn_caller
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def _numbers(function: str, name: str, value: object, n: int, axes: int) -> Size
     if len(numbers) != axes:
         raise RuntimeError(
             f"expected {name} to be a single integer value or a list of {axes} values to match the convolution "
-            f"dimensions, but got {name}={listed(numbers)}"
+            f"dimensions, but got {name}={shape_text(numbers)}"
         )
     return numbers
 
@@ -36,7 +36,7 @@ def _with_batch(function: str, input: Tensor, n: int) -> tuple[Tensor, bool]:
     if input.ndim not in (n + 1, n + 2):
         raise RuntimeError(
             f"Expected {n + 1}D (unbatched) or {n + 2}D (batched) input to {function}, "
-            f"but got input of size: {listed(input.shape)}"
+            f"but got input of size: {shape_text(input.shape)}"
         )
     return (input, True) if input.ndim == n + 2 else (input.unsqueeze(0), False)
 
@@ -51,7 +51,7 @@ def _check_geometry(geometry: Geometry, output_padding: Sizes, groups: int) -> N
     if min(geometry.stride) <= 0:
         raise RuntimeError("non-positive stride is not supported")
     if min(geometry.dilation) <= 0:
-        raise RuntimeError(f"dilation should be greater than zero, but got {listed(geometry.dilation)}")
+        raise RuntimeError(f"dilation should be greater than zero, but got {shape_text(geometry.dilation)}")
 
 
 def _check_dtypes(input: Tensor, weight: Tensor, bias: Tensor | None) -> None:
@@ -72,12 +72,12 @@ def _check_groups(weight: Sizes, groups: int) -> None:
     if not weight[0] or weight[0] < groups:
         raise RuntimeError(
             f"Given groups={groups}, expected weight to be at least {groups} at dimension 0, "
-            f"but got weight of size {listed(weight)} instead"
+            f"but got weight of size {shape_text(weight)} instead"
         )
     if weight[0] % groups:
         raise RuntimeError(
             f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, "
-            f"but got weight of size [{listed(weight)}] instead"
+            f"but got weight of size [{shape_text(weight)}] instead"
         )
 
 
@@ -85,7 +85,7 @@ def _check_bias(bias: Sizes | None, channels: int, description: str) -> None:
     if bias is not None and bias != (channels,):
         raise RuntimeError(
             f"Given {description}, expected bias to be 1-dimensional with {channels} elements, "
-            f"but got bias of size {listed(bias)} instead"
+            f"but got bias of size {shape_text(bias)} instead"
         )
 
 
@@ -106,10 +106,10 @@ def _check_convolution(input: Sizes, weight: Sizes, bias: Sizes | None, geometry
     _check_groups(weight, groups)
     if input[1] != weight[1] * groups:
         raise RuntimeError(
-            f"Given groups={groups}, weight of size {listed(weight)}, expected input{listed(input)} to "
+            f"Given groups={groups}, weight of size {shape_text(weight)}, expected input{shape_text(input)} to "
             f"have {weight[1] * groups} channels, but got {input[1]} channels instead"
         )
-    _check_bias(bias, weight[0], f"weight of size {listed(weight)}")
+    _check_bias(bias, weight[0], f"weight of size {shape_text(weight)}")
     image, kernel = input[2:], weight[2:]
     _check_kernel(kernel)
     padded = [n + 2 * p for n, p in zip(image, geometry.padding, strict=True)]
@@ -121,7 +121,7 @@ def _check_convolution(input: Sizes, weight: Sizes, bias: Sizes | None, geometry
         )
     if not all(image):
         raise RuntimeError(
-            f"Only zero batch or zero channel inputs are supported, but got input shape: {listed(input)}"
+            f"Only zero batch or zero channel inputs are supported, but got input shape: {shape_text(input)}"
         )
 
 
@@ -142,7 +142,7 @@ def _padding_to_keep(kernel: Sizes, stride: Sizes, dilation: Sizes) -> tuple[Siz
     return tuple([n // 2 for n in total]), tuple([n % 2 for n in total])
 
 
-@cached(512, typed=True)
+@memoize(512, typed=True)
 def _plan(
     function: str,
     n: int,
@@ -310,10 +310,10 @@ def _check_transposed(
     _check_groups(weight, groups)
     if input[1] != weight[0]:
         raise RuntimeError(
-            f"Given transposed=1, weight of size {listed(weight)}, expected input{listed(input)} to have "
+            f"Given transposed=1, weight of size {shape_text(weight)}, expected input{shape_text(input)} to have "
             f"{weight[0]} channels, but got {input[1]} channels instead"
         )
-    _check_bias(bias, weight[1] * groups, f"transposed=1, weight of size {listed(weight)}")
+    _check_bias(bias, weight[1] * groups, f"transposed=1, weight of size {shape_text(weight)}")
     _check_kernel(weight[2:])
     rows = zip(output_padding, geometry.stride, geometry.dilation, strict=True)
     if any(extra >= s and extra >= d for extra, s, d in rows):
@@ -325,7 +325,7 @@ def _check_transposed(
         raise RuntimeError(f"output padding must be smaller than either stride or dilation, but got {text}")
 
 
-@cached(512, typed=True)
+@memoize(512, typed=True)
 def _planned_transposed(
     function: str,
     n: int,

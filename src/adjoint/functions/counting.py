@@ -532,13 +532,15 @@ def histogram(
     points = upcast(array).reshape(-1, 1)
     edges = _edges(xp, points, bins, None if range is None else tuple(range), 0)  # type: ignore[arg-type]
     counts = _counts(xp, points, [edges], weights, density)
-    return Histogram(*_underived("histogram", [_of_type(each, array) for each in (counts, edges)], input, bins, weight))
+    return Histogram(
+        *_without_derivatives("histogram", [_of_type(each, array) for each in (counts, edges)], input, bins, weight)
+    )
 
 
-def _underived(function: str, results: list[Tensor], *inputs: Any) -> tuple[Tensor, ...]:
+def _without_derivatives(function: str, results: list[Tensor], *inputs: Any) -> tuple[Tensor, ...]:
     missing = NotImplementedError(f"derivative for {function} is not implemented")
     outputs = [without_derivative(result, inputs, missing) for result in results]
-    return ops.joined(outputs, "NotImplemented")
+    return ops.join_results(outputs, "NotImplemented")
 
 
 def _flat_shape(input: Tensor) -> tuple[int, ...]:
@@ -592,8 +594,8 @@ def histogramdd(
     ]
     counts = _counts(xp, points, edges, weights, density)
     operands = (input, *each_bins, weight)
-    (hist,) = _underived("histogramdd", [_of_type(counts, array)], *operands)
-    bounds = _underived("histogramdd", [_of_type(each, array) for each in edges], *operands)
+    (hist,) = _without_derivatives("histogramdd", [_of_type(counts, array)], *operands)
+    bounds = _without_derivatives("histogramdd", [_of_type(each, array) for each in edges], *operands)
     return Histogramdd(hist, bounds)
 
 

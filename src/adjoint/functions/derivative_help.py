@@ -166,8 +166,8 @@ _NAMES: dict[str, str] = {
     "    self), true_divide (saves other), reshape.":
         "cov",
     "Derivative, from the cotangent g of the result y of the operation linalg_cross:\n"
-    "    by input: ops.linalg_cross(ops.conjugated(other), g, dim=dim) (saves other)\n"
-    "    by other: ops.linalg_cross(g, ops.conjugated(input), dim=dim) (saves input)":
+    "    by input: ops.linalg_cross(ops.conjugate(other), g, dim=dim) (saves other)\n"
+    "    by other: ops.linalg_cross(g, ops.conjugate(input), dim=dim) (saves input)":
         "cross linalg.cross",
     "Derivative: the chain rule through the recorded operations: ctc_loss (saves log_probs), true_divide (saves\n"
     "    other), mean_all.":
@@ -211,7 +211,7 @@ _NAMES: dict[str, str] = {
     "Derivative, from the cotangent g of the result y of the operation roll:\n"
     "    by input: ops.roll(g, tuple((-n for n in shifts)), dims) (saves nothing)":
         "fft.fftshift fft.ifftshift roll",
-    "Derivative: the chain rule through the recorded operations: conjugated, fft_c2r.": "fft.hfft fft.hfft2 fft.hfftn",
+    "Derivative: the chain rule through the recorded operations: conjugate, fft_c2r.": "fft.hfft fft.hfft2 fft.hfftn",
     "Derivative: the chain rule through the recorded operations: fft_r2c, conj.": "fft.ihfft fft.ihfft2 fft.ihfftn",
     "Derivative: that of the operation fft_c2r; see adjoint/rules/fft.py.": "fft.irfft fft.irfft2 fft.irfftn",
     "Derivative: that of the operation fft_r2c; see adjoint/rules/fft.py.": "fft.rfft fft.rfft2 fft.rfftn",
@@ -248,8 +248,8 @@ _NAMES: dict[str, str] = {
     "Derivative: that of the operation index_reduce (saves index, result, self, src); see adjoint/rules/index.py.":
         "index_reduce",
     "Derivative, from the cotangent g of the result y of the operation dot:\n"
-    "    by input: g * ops.conjugated(tensor) (saves tensor)\n"
-    "    by tensor: g * ops.conjugated(input) (saves input)":
+    "    by input: g * ops.conjugate(tensor) (saves tensor)\n"
+    "    by tensor: g * ops.conjugate(input) (saves input)":
         "inner",
     "Derivative: the chain rule through the recorded operations: transpose, getitem_slice, fft_c2r, mul (saves\n"
     "    other), fold_windows, true_divide (saves other).":
@@ -280,10 +280,10 @@ _NAMES: dict[str, str] = {
     "Derivative: that of the operation linalg_inv (saves inverse); see adjoint/rules/linalg.py.": "linalg.inv",
     "Derivative: that of the operation inverse_or_inf (saves inverse); see adjoint/rules/linalg.py.": "linalg.inv_ex",
     "Derivative: the chain rule through the recorded operations: linalg_pinv (saves result, self), matmul (saves\n"
-    "    mat2, self), independent, joined.":
+    "    mat2, self), independent, join_results.":
         "linalg.lstsq",
     "Derivative: the chain rule through the recorded operations: linalg_lu_factor_ex (saves LU, pivots),\n"
-    "    getitem_slice, tril, add, triu, joined.":
+    "    getitem_slice, tril, add, triu, join_results.":
         "linalg.lu",
     "Derivative: that of the operation linalg_lu_factor_ex (saves LU, pivots); see adjoint/rules/factorizations.py.":
         "linalg.lu_factor linalg.lu_factor_ex lu",
@@ -311,11 +311,11 @@ _NAMES: dict[str, str] = {
     "    cat.":
         "linalg.vander",
     "Derivative, from the cotangent g of the result y of the operation vdot:\n"
-    "    by input: ops.conjugated(g) * other (saves other)\n"
+    "    by input: ops.conjugate(g) * other (saves other)\n"
     "    by other: g * input (saves input)":
         "linalg.vecdot",
     "Derivative: the chain rule through the recorded operations: linalg_eigh (saves eigenvalues, eigenvectors),\n"
-    "    getitem_slice, flip, joined.":
+    "    getitem_slice, flip, join_results.":
         "lobpcg",
     "Derivative: that of the operation log_softmax (saves result); see adjoint/rules/reduce.py.":
         "log_softmax masked.log_softmax nn.functional.log_softmax special.log_softmax",
@@ -329,7 +329,8 @@ _NAMES: dict[str, str] = {
     "Derivative: the chain rule through the recorded operations: linear (saves self, weight), lstm_step (saves gates,\n"
     "    memory).":
         "lstm_cell",
-    "Derivative: the chain rule through the recorded operations: getitem_slice, tril, add, triu, joined.": "lu_unpack",
+    "Derivative: the chain rule through the recorded operations: getitem_slice, tril, add, triu, join_results.":
+        "lu_unpack",
     "Derivative: the chain rule through the recorded operations: sub, mul (saves self), clamp (saves self), mean_all.":
         "margin_ranking_loss nn.functional.margin_ranking_loss",
     "Derivative: the chain rule through the recorded operations: where (saves condition), amax (saves result, self).":
@@ -579,8 +580,9 @@ _NAMES: dict[str, str] = {
     ),
     "Derivative: that of the operation spherical_bessel_j (saves self); see adjoint/rules/special.py.":
         "special.spherical_bessel_j0",
-    "Derivative: the chain rule through the recorded operations: split, clone_with_strides, joined.": "split_copy",
-    "Derivative: the chain rule through the recorded operations: split_with_sizes, clone_with_strides, joined.":
+    "Derivative: the chain rule through the recorded operations: split, clone_with_strides, join_results.":
+        "split_copy",
+    "Derivative: the chain rule through the recorded operations: split_with_sizes, clone_with_strides, join_results.":
         "split_with_sizes_copy",
     "Derivative, from the cotangent g of the result y of the operation squeeze_all:\n"
     "    by input: ops.reshape(g, input_shape) (saves nothing)":
@@ -609,9 +611,10 @@ _NAMES: dict[str, str] = {
     "Derivative: the chain rule through the recorded operations: sum, getitem_select, add, mul_number, sub.":
         "trapezoid",
     "Derivative: the chain rule through the recorded operations: linalg_solve_triangular (saves result, self),\n"
-    "    expand, clone, joined.":
+    "    expand, clone, join_results.":
         "triangular_solve",
-    "Derivative: the chain rule through the recorded operations: unbind, clone_with_strides, joined.": "unbind_copy",
+    "Derivative: the chain rule through the recorded operations: unbind, clone_with_strides, join_results.":
+        "unbind_copy",
     "Derivative: the chain rule through the recorded operations: unfold, clone_with_strides.": "unfold_copy",
     "Derivative, from the cotangent g of the result y of the operation unsafe_split:\n"
     "    by input: ops.cat(list(g), dim) (saves nothing)":

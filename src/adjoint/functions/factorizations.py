@@ -12,7 +12,7 @@ from adjoint.arrays.namespace import is_lazy, underlying
 from adjoint.core.operations.results import results_of
 from adjoint.core.recorded import operations
 from adjoint.functions.composite import as_tensor, composite, ops, separate, torch_call
-from adjoint.rules.contract import listed, long_name
+from adjoint.rules.contract import long_name, shape_text
 from adjoint.rules.factorizations import in_order, unit_lower, upper
 from adjoint.rules.linalg import check_matrix, check_sides, check_square
 
@@ -141,14 +141,16 @@ def lu(A: Tensor, *, pivot: bool = True) -> _Lu:
             [ 0.0000, -0.5000]])
     """
     if A.ndim < 2:
-        raise RuntimeError(f"linalg.lu: Expected tensor with 2 or more dimensions. Got size: {listed(A.shape)} instead")
+        raise RuntimeError(
+            f"linalg.lu: Expected tensor with 2 or more dimensions. Got size: {shape_text(A.shape)} instead"
+        )
     factorization = lu_factor_ex(A, pivot=pivot)
     P, L, U = _unpack(factorization.LU, factorization.pivots, "LinalgLuBackward0")
     return _Lu(P if pivot else ops.zeros_of(A, (0,)), L, U)
 
 
 def _unpack(LU: Tensor, pivots: Tensor, node: str) -> _Lu:
-    return _Lu(ops.lu_permutation(LU.detach(), pivots), *ops.joined((unit_lower(ops, LU), upper(ops, LU)), node))
+    return _Lu(ops.lu_permutation(LU.detach(), pivots), *ops.join_results((unit_lower(ops, LU), upper(ops, LU)), node))
 
 
 @composite(method=False)
@@ -167,7 +169,7 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpa
     """
     if LU_data.ndim < 2:
         raise RuntimeError(
-            f"torch.lu_unpack: Expected tensor with 2 or more dimensions. Got size: {listed(LU_data.shape)} instead"
+            f"torch.lu_unpack: Expected tensor with 2 or more dimensions. Got size: {shape_text(LU_data.shape)} instead"
         )
     pivots = as_tensor("lu_unpack", "LU_pivots", 2, LU_pivots)
     nothing = ops.zeros_of(LU_data, (0,))
@@ -189,7 +191,7 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpa
         factors = [ops.reshape(LU_data, (-1,))[:0].clone() for _ in "LU"]
     else:
         factors = [unit_lower(ops, LU_data), upper(ops, LU_data)]
-    return _LuUnpack(P, *ops.joined(factors, "LuUnpackBackward0"))
+    return _LuUnpack(P, *ops.join_results(factors, "LuUnpackBackward0"))
 
 
 @composite(namespace="linalg", method=False)
@@ -222,7 +224,7 @@ def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoin
     if tuple(pivots.shape[:-1]) != LU.shape[:-2]:
         raise RuntimeError(
             "linalg.lu_solve: Expected LU.shape[:-1] and pivots.shape to be the same, but got pivots with shape "
-            f"{listed(pivots.shape)} instead"
+            f"{shape_text(pivots.shape)} instead"
         )
     if not left:
         return ops.conj_transpose(_lu_solution(LU, pivots, ops.conj_transpose(B), not adjoint))
@@ -461,7 +463,7 @@ def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False)
     if tuple(pivots.shape) != LD.shape[:-1]:
         raise RuntimeError(
             "torch.linalg.ldl_solve: Expected LD.shape[:-1] and pivots.shape to be the same, but got pivots with "
-            f"shape {listed(pivots.shape)} instead"
+            f"shape {shape_text(pivots.shape)} instead"
         )
     if kind_of(pivots._array) not in "iu":
         raise RuntimeError(f"torch.linalg.ldl_solve: Expected pivots to be integers. Got {long_name(pivots._array)}")
@@ -504,7 +506,7 @@ def geqrf(input: Tensor) -> _Geqrf:
     _refuse_type("geqrf_cpu", input)
     missing = NotImplementedError("the derivative for 'geqrf' is not implemented.")
     parts = [ops.underivable(input, part, missing) for part in operations["geqrf"](input)]
-    return _Geqrf(*ops.joined(parts, "GeqrfBackward0"))
+    return _Geqrf(*ops.join_results(parts, "GeqrfBackward0"))
 
 
 def _check_reflectors(name: str, A: Tensor, tau: Tensor) -> None:
@@ -522,7 +524,7 @@ def _check_reflectors(name: str, A: Tensor, tau: Tensor) -> None:
     if A.shape[:-2] != tau.shape[:-1]:
         raise RuntimeError(
             f"{name}: Expected batch dimensions of tau to be equal to input.shape[:-2], but got "
-            f"{listed(tau.shape[:-1])}"
+            f"{shape_text(tau.shape[:-1])}"
         )
     if A.dtype is not tau.dtype:
         raise RuntimeError(f"{name}: tau dtype {tau.dtype.long_name} does not match input dtype {A.dtype.long_name}")
@@ -623,7 +625,8 @@ def _check_ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool) -> None:
     for what, batch in (("tau", tau.shape[:-1]), ("other", other.shape[:-2])):
         if batch != input.shape[:-2]:
             raise RuntimeError(
-                f"{name}: Expected batch dimensions of {what} to be equal to input.shape[:-2], but got {listed(batch)}"
+                f"{name}: Expected batch dimensions of {what} to be equal to input.shape[:-2], but got "
+                f"{shape_text(batch)}"
             )
     if tau.dtype is not input.dtype:
         raise RuntimeError(

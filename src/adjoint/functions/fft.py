@@ -62,7 +62,7 @@ def _from_half(input: Tensor, dims: tuple[int, ...], sizes: tuple[int, ...], nor
     """From half a spectrum to the real signal; with the sign of the forward transform from the conjugate."""
     half = _resize(input, dims, (*sizes[:-1], sizes[-1] // 2 + 1))
     if not inverse:
-        half, norm = ops.conjugated(half), SWAPPED_NORM[norm]
+        half, norm = ops.conjugate(half), SWAPPED_NORM[norm]
     return ops.fft_c2r(half, dims, norm, sizes[-1])
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from adjoint.functions.arguments import SIZES, Sizes, per_axis
 from adjoint.functions.composite import as_tensor, describe, in_functional, ops
 from adjoint.functions.underived import check_constants
-from adjoint.rules.contract import listed
+from adjoint.rules.contract import shape_text
 from adjoint.tensor.creation import rand
 
 if TYPE_CHECKING:
@@ -39,14 +39,14 @@ def _results(function: str, n: int, image: Sizes, output_size: Any, output_ratio
 
 def _check_images(function: str, input: Tensor, n: int) -> None:
     if input.ndim not in (n + 1, n + 2):
-        raise IndexError(f"{function}(): Expected {n + 1}D or {n + 2}D tensor, but got: {listed(input.shape)}")
+        raise IndexError(f"{function}(): Expected {n + 1}D or {n + 2}D tensor, but got: {shape_text(input.shape)}")
     if not (input.is_floating_point() or input.is_complex()):
         raise NotImplementedError(f"\"check_uniform_bounds\" not implemented for '{input.dtype.long_name}'")
     for axis in range(input.ndim - n - 1, input.ndim):
         if not input.shape[axis]:
             raise RuntimeError(
                 f"{function}(): Expected input to have non-zero size for non-batch dimensions, but got"
-                f"{listed(input.shape)} with dimension {axis} being empty."
+                f"{shape_text(input.shape)} with dimension {axis} being empty."
             )
     if input.is_complex():
         raise NotImplementedError(f"\"{function}_out_frame\" not implemented for '{input.dtype.long_name}'")
@@ -56,11 +56,11 @@ def _check_windows(function: str, image: Sizes, kernel: Sizes, results: Sizes) -
     name = f"{function}_out()" if len(image) == 3 else f"{function}()"
     for side, size, k, count in zip(_SIDES[len(image)], image, kernel, results, strict=True):
         if k < 1:
-            raise RuntimeError(f"{function}: kernel_size must be positive, but got {listed(kernel)}")
+            raise RuntimeError(f"{function}: kernel_size must be positive, but got {shape_text(kernel)}")
         if count + k - 1 > size:
             raise RuntimeError(f"{name}: pool {side} {k} too large relative to input {side} {size}")
     if min(results) < 0:
-        raise RuntimeError(f"Trying to create tensor with negative dimension {min(results)}: {listed(results)}")
+        raise RuntimeError(f"Trying to create tensor with negative dimension {min(results)}: {shape_text(results)}")
 
 
 def _check_samples(input: Tensor, samples: Tensor, n: int) -> None:

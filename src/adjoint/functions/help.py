@@ -20,7 +20,7 @@ import adjoint.rules as rules_package
 from adjoint.functions import examples
 from adjoint.functions.composite import COMPOSITES
 from adjoint.rules.declare import Formula, Partial, Rule
-from adjoint.runtime.caches import cached
+from adjoint.runtime.caches import memoize
 from adjoint.tensor.signatures import method_signature_of, signature_of
 
 _RULES = Path(rules_package.__file__).parent
@@ -272,7 +272,7 @@ def _takes(node: _Function, code: Any) -> bool:
     return arguments == list(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
 
 
-@cached(8)
+@memoize(8)
 def _functions_of(filename: str) -> dict[int, list[tuple[str, _Function]]]:
     """The functions of a file by the lines where they begin, each with the name of the argument that it is, if any."""
     nodes = list(ast.walk(ast.parse(Path(filename).read_text(encoding="utf-8"))))
@@ -310,7 +310,7 @@ def declaration_of(rule: Rule) -> tuple[str, int]:
     raise LookupError(f"no declaration of {rule.name} in {_RULES}")
 
 
-@cached(1)
+@memoize(1)
 def _declarations() -> list[dict[str, tuple[Path, int]]]:
     """A table for each pattern, the surest first: the file and the position of the first match, by the word in it."""
     patterns = [r'\bname="(\w+)"', r"^(\w+) = ", r'\belementwise\("(\w+)"', r'"(\w+)"']

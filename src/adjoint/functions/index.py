@@ -76,7 +76,7 @@ def getitem(tensor: Tensor, index: Any) -> Tensor:
     if advanced is None:
         return tensor if basic is not None else operations["getitem_alias"].apply([tensor, (...,)])
     if any(map(_is_batched, advanced)):
-        return Rows(tensor, advanced).picked()
+        return Rows(tensor, advanced).gather()
     return ops.index(tensor, copies_of_indices(advanced) if is_grad_enabled() and tensor.requires_grad else advanced)
 
 
@@ -200,7 +200,7 @@ def places_of(index: Any, ndim: int) -> tuple[Any, ...] | None:
 
 def divide(index: Any, array: Any) -> tuple[Basic, Advanced]:
     """The view to take first and the arrays that then pick from it; either may be None."""
-    items = [item_of(item) for item in listed(index)]
+    items = [item_of(item) for item in items_of(index)]
     spare = array.ndim - sum(axes_of(item) for item in items)
     if spare < 0:
         raise IndexError(f"too many indices for tensor of dimension {array.ndim}")
@@ -234,7 +234,7 @@ def axes_of(item: Any) -> int:
     return item.ndim if is_array(item) and kind_of(item) == "b" else 1
 
 
-def listed(index: Any) -> Sequence[Any]:
+def items_of(index: Any) -> Sequence[Any]:
     """The items of an index; as in torch, a short list that holds other objects than numbers acts as a tuple."""
     if isinstance(index, tuple):
         return index
@@ -350,7 +350,7 @@ class Rows:
         behind = list(range(n, n + len(self.rest)))
         return [*behind[: self.front], *range(n), *behind[self.front :]]
 
-    def picked(self) -> Tensor:
+    def gather(self) -> Tensor:
         """tensor[advanced]."""
         rows = ops.index_select(self._as_rows(), 0, self.numbers)
         row_shape = rows._array.shape[1:]

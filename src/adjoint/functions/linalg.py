@@ -125,7 +125,7 @@ def triangular_solve(
     turned = transpose_matrices(A) if transpose else A
     solution = ops.linalg_solve_triangular(turned, b, upper=upper != transpose, unitriangular=unitriangular)
     cloned = ops.expand(A, (*solution.shape[:-2], *A.shape[-2:])).clone()
-    return _TriangularSolution(*ops.joined((solution, cloned), "TriangularSolveBackward0"))
+    return _TriangularSolution(*ops.join_results((solution, cloned), "TriangularSolveBackward0"))
 
 
 @composite()
@@ -217,7 +217,7 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
     if driver == "gels":
         rank = ops.reshape(rank, (-1,))[:0].clone()
     solution = solution[..., 0] if vector else solution
-    solution, residuals = ops.joined((solution, residuals), "LinalgLstsqBackward0")
+    solution, residuals = ops.join_results((solution, residuals), "LinalgLstsqBackward0")
     return _LeastSquares(solution, residuals, rank, values)
 
 

@@ -160,4 +160,4 @@ def lobpcg(
         pairs = values[..., :k], vectors[..., :k]
     else:
         pairs = values[..., -k:].flip(-1), vectors[..., -k:].flip(-1)
-    return ops.joined(pairs, "LOBPCGAutogradFunctionBackward")
+    return ops.join_results(pairs, "LOBPCGAutogradFunctionBackward")

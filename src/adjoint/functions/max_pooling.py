@@ -20,8 +20,8 @@ from adjoint.functions.pooling_windows import (
     pooling_numbers,
     refuse_dtype,
 )
-from adjoint.rules.contract import listed
-from adjoint.runtime.caches import cached
+from adjoint.rules.contract import shape_text
+from adjoint.runtime.caches import memoize
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
@@ -39,7 +39,7 @@ tensor({output})
 """
 
 
-@cached(512, typed=True)
+@memoize(512, typed=True)
 def _maximum_maps(
     function: str, n: int, shape: Sizes, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool
 ) -> tuple[AxisMap, ...]:
@@ -281,8 +281,8 @@ def _unpool(
         raise RuntimeError(f"elements in indices should be type int64 but got: {indices.dtype.long_name}")
     if tuple(indices.shape) != tuple(input.shape):
         raise RuntimeError(
-            f"Expected shape of indices to be same as that of the input tensor ({listed(input.shape)}) but got indices "
-            f"tensor with shape: {listed(indices.shape)}"
+            f"Expected shape of indices to be same as that of the input tensor ({shape_text(input.shape)}) but got "
+            f"indices tensor with shape: {shape_text(indices.shape)}"
         )
     outside = first_outside(underlying(indices._array), 0, prod(size))
     if outside is not None:

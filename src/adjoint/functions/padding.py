@@ -13,7 +13,7 @@ from adjoint.functions.arguments import Sizes, ints
 from adjoint.functions.composite import as_tensor, composite, functional, ops
 from adjoint.rules.interpolation import Origin
 from adjoint.rules.refusals import check_fits
-from adjoint.runtime.caches import cached
+from adjoint.runtime.caches import memoize
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
@@ -27,7 +27,7 @@ Supported combinations for non-constant padding:
   - 4D or 5D input: padding size = 6 (pads last 3 dimensions)"""
 
 
-@cached(1024)
+@memoize(1024)
 def _places_beyond(mode: str, n: int, before: int, behind: int) -> tuple[int, ...]:
     """The index of the element at each position from `before` ahead of an axis to `behind` after it."""
     position = numpy.arange(-before, n + behind)
@@ -42,7 +42,7 @@ def _places_beyond(mode: str, n: int, before: int, behind: int) -> tuple[int, ..
     return tuple(position.tolist())
 
 
-@cached(1024)
+@memoize(1024)
 def _plan(mode: str, shape: Sizes, pad: Sizes, is_bool: bool) -> tuple[tuple[axis_maps.AxisMap, ...], Origin]:
     """The maps of the last axes, and the name of the node. The margins are checked."""
     n = len(pad) // 2

@@ -10,7 +10,7 @@ from adjoint.arrays.kernels import axis_maps
 from adjoint.arrays.kernels.axis_maps import AxisMap
 from adjoint.functions.arguments import Sizes, ints
 from adjoint.functions.composite import functional, ops
-from adjoint.rules.contract import listed
+from adjoint.rules.contract import shape_text
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
@@ -81,7 +81,7 @@ def unfold(
     if input.ndim not in (3, 4) or not all(input.shape[-3:]):
         raise RuntimeError(
             "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, "
-            f"but got: {listed(input.shape)}"
+            f"but got: {shape_text(input.shape)}"
         )
     image = tuple(input.shape[-2:])
     count = blocks.count(image)
@@ -123,7 +123,7 @@ def fold(
     if input.ndim not in (2, 3) or not all(input.shape[-2:]):
         raise RuntimeError(
             "Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero dimensions for "
-            f"input, but got: {listed(input.shape)}"
+            f"input, but got: {shape_text(input.shape)}"
         )
     rows, columns = input.shape[-2:]
     if rows % prod(blocks.kernel):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from adjoint.functions.composite import public
-from adjoint.rules.contract import listed
+from adjoint.rules.contract import shape_text
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
@@ -87,7 +87,7 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     """
     if input.ndim < 3:
         raise RuntimeError(
-            f"channel_shuffle expects input with > 2 dims, but got input with sizes {listed(input.shape)}"
+            f"channel_shuffle expects input with > 2 dims, but got input with sizes {shape_text(input.shape)}"
         )
     channels = input.shape[1]
     if groups <= 0:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from adjoint.arrays.dtypes import complex128, dtype, float64, kind_of
 from adjoint.core.graph import TensorBase
 from adjoint.functions.arguments import optional_out, require_tensor
-from adjoint.functions.composite import alias_text, composite, ops, renamed
+from adjoint.functions.composite import alias_parameters, alias_text, composite, ops
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
@@ -42,7 +42,7 @@ def _in_double(operand: Any, kind: dtype) -> Any:
 
 
 @composite()
-@renamed(self="input")
+@alias_parameters(self="input")
 def float_power(input: Tensor | complex, exponent: Tensor | complex, *, out: Tensor | None = None) -> Tensor:
     """input ** exponent computed in float64, or complex128 if either is complex; either may be a number.
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from adjoint.arrays.kernels import axis_maps
 from adjoint.arrays.kernels.axis_maps import AxisMap
 from adjoint.functions.arguments import Sizes, per_axis
-from adjoint.rules.contract import listed
+from adjoint.rules.contract import shape_text
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
@@ -171,7 +171,7 @@ def check_images(function: str, shape: Sizes, n: int) -> None:
     if function == "max_pool1d":
         raise RuntimeError(
             "max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, "
-            f"but got:{listed(shape)}"
+            f"but got:{shape_text(shape)}"
         )
     if len(shape) not in (n + 1, n + 2):
         if function == "avg_pool1d":
@@ -186,7 +186,7 @@ def check_images(function: str, shape: Sizes, n: int) -> None:
     name = "max_pool3d_with_indices_out_cpu_template" if function == "max_pool3d" else function
     raise RuntimeError(
         f"{name}(): Expected input's non-batch dimensions to have positive length, but input has a shape of "
-        f"{listed(shape)} and non-batch dimension 0 has length zero!"
+        f"{shape_text(shape)} and non-batch dimension 0 has length zero!"
     )
 
 

@@ -19,7 +19,7 @@ from adjoint.arrays.size import CPU, check_shape, type_name
 from adjoint.core import errors
 from adjoint.core.graph import TensorBase, needs_grad, new_tensor
 from adjoint.core.modes import random as draws
-from adjoint.core.modes.batches import mapped
+from adjoint.core.modes.batches import vmap_batches
 from adjoint.core.modes.random import Generator
 from adjoint.core.recorded import operations, raw_ops
 from adjoint.functions.arguments import real_number
@@ -214,7 +214,7 @@ def _of_parameters(draw: Callable[..., Any], parameters: list[Any]) -> Any:
     """Numbers drawn for raw parameters of one shape; inside vmap, if different, others for each member of the batch."""
     for batch in _differing():
         parameters = [raw_ops(each).batch_spread(each, ((batch.level, batch.size),)) for each in parameters]
-    same = {batch.level for batch in mapped() if batch.randomness == "same"}
+    same = {batch.level for batch in vmap_batches() if batch.randomness == "same"}
     if same and any(level in same for each in parameters for level in _levels(each)):
         raise RuntimeError(_SAME_OF_BATCH)
     first, *rest = parameters

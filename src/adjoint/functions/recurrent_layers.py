@@ -13,7 +13,7 @@ from adjoint.functions.activations import dropout as zeroed
 from adjoint.functions.arguments import require_tensor
 from adjoint.functions.composite import composite, describe, ops, separate
 from adjoint.functions.contract import linear
-from adjoint.runtime.caches import cached
+from adjoint.runtime.caches import memoize
 from adjoint.tensor import creation
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class Sequences(NamedTuple):
         return ops.index_select(rows, 0, creation.tensor(_last_rows(self.sizes)))
 
 
-@cached(64)
+@memoize(64)
 def _last_rows(sizes: tuple[int, ...]) -> list[int]:
     """The last row of each packed sequence; the sequences are in descending order of length."""
     rows, first = [0] * sizes[0], 0

@@ -18,10 +18,10 @@ from adjoint.functions.adaptive_pooling import adaptive_average
 from adjoint.functions.arguments import Sizes, ints
 from adjoint.functions.composite import composite, describe, functional, ops, separate
 from adjoint.functions.contract import as_tensor
-from adjoint.rules.contract import listed
+from adjoint.rules.contract import shape_text
 from adjoint.rules.interpolation import Origin
 from adjoint.rules.sampling import MODES, PADDINGS
-from adjoint.runtime.caches import cached
+from adjoint.runtime.caches import memoize
 from adjoint.runtime.once import warn_caller
 
 if TYPE_CHECKING:
@@ -48,8 +48,8 @@ def _check_count(what: str, letter: str, values: tuple[Any, ...], input: Tensor)
         name = "output size of" if what == "output size" else "scale_factor of shape"
         raise ValueError(
             f"Input and {what.replace('output size', 'output')} must have the same number of spatial dimensions, but "
-            f"got input with spatial dimensions of {listed(input.shape[2:])} and {name} {values}. Please provide input "
-            f"tensor in (N, C, d1, d2, ...,dK) format and {what} in ({letter}1, {letter}2, ...,{letter}K) format."
+            f"got input with spatial dimensions of {shape_text(input.shape[2:])} and {name} {values}. Please provide "
+            f"input tensor in (N, C, d1, d2, ...,dK) format and {what} in ({letter}1, {letter}2, ...,{letter}K) format."
         )
 
 
@@ -84,7 +84,7 @@ def _check_sizes(input: Tensor, size: Sizes) -> None:
         )
     if not input.shape[1]:
         raise RuntimeError(
-            f"Non-empty {input.ndim}D data tensor expected but got a tensor with sizes {listed(input.shape)}"
+            f"Non-empty {input.ndim}D data tensor expected but got a tensor with sizes {shape_text(input.shape)}"
         )
 
 
@@ -139,7 +139,7 @@ def _map(
         # as in torch an axis of unchanged length is not resampled, for any factor
         return interpolation.nearest(n, n, None, False)
     if antialias:
-        return interpolation.filtered(n, results, align_corners, factor, single, mode)
+        return interpolation.antialias_filter(n, results, align_corners, factor, single, mode)
     function = interpolation.cubics if mode == "bicubic" else interpolation.lines
     return function(n, results, align_corners, factor, single)
 
@@ -233,7 +233,7 @@ def interpolate(
     return _interpolate(input, size, scale_factor, mode, align_corners, recompute_scale_factor, antialias)
 
 
-def _deprecated(name: str) -> None:
+def _warn_of_deprecation(name: str) -> None:
     warn_caller(f"`nn.functional.{name}` is deprecated. Use `nn.functional.interpolate` instead.")
 
 
@@ -251,7 +251,7 @@ def upsample(
 
     Deprecated, with a warning: use interpolate().
     """
-    _deprecated("upsample")
+    _warn_of_deprecation("upsample")
     return _interpolate(input, size, scale_factor, mode, align_corners, None, False)
 
 
@@ -265,7 +265,7 @@ def upsample_nearest(
 
     Deprecated, with a warning: use interpolate().
     """
-    _deprecated("upsample_nearest")
+    _warn_of_deprecation("upsample_nearest")
     return _interpolate(input, size, scale_factor, "nearest", None, None, False)
 
 
@@ -279,7 +279,7 @@ def upsample_bilinear(
 
     Deprecated, with a warning: use interpolate().
     """
-    _deprecated("upsample_bilinear")
+    _warn_of_deprecation("upsample_bilinear")
     return _interpolate(input, size, scale_factor, "bilinear", True, None, False)
 
 
@@ -299,22 +299,22 @@ def _check_grid(input: Tensor, grid: Tensor, mode: str) -> None:
     if input_shape[:1] != grid_shape[:1]:
         raise RuntimeError(
             "grid_sampler(): expected grid and input to have same batch size, but got input with sizes "
-            f"{listed(input_shape)} and grid with sizes {listed(grid_shape)}"
+            f"{shape_text(input_shape)} and grid with sizes {shape_text(grid_shape)}"
         )
     if grid_shape[-1] != ndim - 2:
         raise RuntimeError(
             f"grid_sampler(): expected grid to have size {ndim - 2} in last dimension, but got grid with sizes "
-            f"{listed(grid_shape)}"
+            f"{shape_text(grid_shape)}"
         )
     if 0 in input_shape[2:]:
         raise RuntimeError(
             "grid_sampler(): expected input to have non-empty spatial dimensions, but input has sizes "
-            f"{listed(input_shape)} with dimension {input_shape.index(0, 2)} being empty"
+            f"{shape_text(input_shape)} with dimension {input_shape.index(0, 2)} being empty"
         )
     if ndim not in (4, 5) or ndim != len(grid_shape):
         raise RuntimeError(
             "grid_sampler(): expected 4D or 5D input and grid with same number of dimensions, but got input with sizes "
-            f"{listed(input_shape)} and grid with sizes {listed(grid_shape)}"
+            f"{shape_text(input_shape)} and grid with sizes {shape_text(grid_shape)}"
         )
     if ndim == 5 and mode == "bicubic":
         raise RuntimeError("grid_sampler(): bicubic interpolation only supports 4D input")
@@ -490,7 +490,7 @@ def _points(image: Sizes, align_corners: bool, kind: Any) -> numpy.ndarray[Any, 
 
 #: Up to this number of points are cached for the next grid.
 _FEW_POINTS = 1 << 14
-_kept_points = cached(8)(_points)
+_kept_points = memoize(8)(_points)
 
 
 @composite(method=False)

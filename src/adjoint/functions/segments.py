@@ -71,9 +71,9 @@ def segment_reduce(
         return result
     counts = sizes.reshape(sizes.shape + (1,) * (data.ndim - axis - 1)).astype(data._array.dtype)
     counts = new_tensor(on_device(counts, data.device))
-    without = creation.full(shape, nan if initial is None else initial, dtype=data.dtype, device=data.device)
+    of_empty = creation.full(shape, nan if initial is None else initial, dtype=data.dtype, device=data.device)
     is_empty = ops.eq(counts, 0)
-    return ops.where(is_empty, without, result / (counts + is_empty))
+    return ops.where(is_empty, of_empty, result / (counts + is_empty))
 
 
 def _sizes(data: Tensor, lengths: Tensor | None, offsets: Tensor | None, axis: int, unsafe: bool) -> Any:

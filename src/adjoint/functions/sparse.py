@@ -17,7 +17,7 @@ from adjoint.arrays.libraries.sparse_arrays import (
     compressed_pattern,
     coo_pattern,
     index_names,
-    unsupported,
+    unsupported_error,
 )
 from adjoint.arrays.size import check_shape
 from adjoint.core import errors
@@ -163,7 +163,7 @@ def sparse_coo_tensor(
     if is_coalesced:
         if pattern.groups[1] is not None:
             raise RuntimeError("cannot set is_coalesced to true if indices correspond to uncoalesced COO tensor")
-        pattern = pattern.coalesced
+        pattern = pattern.coalesced_pattern
     return _finish(entries, pattern, requires_grad)
 
 
@@ -328,7 +328,7 @@ def values(self: Tensor) -> Tensor:
 def _stored_array(self: Tensor, name: str) -> SparseArray:
     """The array of a sparse_coo tensor."""
     if layout_of(self) is not sparse_coo:
-        raise unsupported(name, layout_of(self).kind)
+        raise unsupported_error(name, layout_of(self).kind)
     return self._array
 
 
@@ -363,7 +363,7 @@ def _nnz(self: Tensor) -> int:
     3
     """
     if not is_sparse(self):
-        raise unsupported("_nnz", "Strided")
+        raise unsupported_error("_nnz", "Strided")
     return self._array.pattern.nnz
 
 
@@ -416,7 +416,7 @@ def coalesce(self: Tensor) -> Tensor:
     >>> adjoint.sparse_coo_tensor([[1, 1]], [1.0, 2.0]).coalesce().values()
     tensor([3.])
     """
-    pattern = _expect_coo(self, "coalesce").coalesced
+    pattern = _expect_coo(self, "coalesce").coalesced_pattern
     return (
         self
         if pattern.is_coalesced and pattern is self._array.pattern
@@ -476,7 +476,7 @@ def to_dense(self: Tensor, dtype: Any = None, *, masked_grad: bool | None = None
     """
     if is_sparse(self):
         source = self._array.pattern
-        pattern = whole_pattern(source) if masked_grad is False else source.coalesced
+        pattern = whole_pattern(source) if masked_grad is False else source.coalesced_pattern
         dense = ops.strided_of(self, pattern)
     else:
         dense = self
@@ -635,7 +635,7 @@ def sparse_mask(self: Tensor, mask: Tensor) -> Tensor:
     tensor([1., 4.])
     """
     if not is_sparse(mask):
-        raise unsupported("sparse_mask", layout_of(mask).kind)
+        raise unsupported_error("sparse_mask", layout_of(mask).kind)
     if self.shape != mask.shape:
         raise RuntimeError(MASK_SIZE.format(a=list(self.shape), b=list(mask.shape)))
     pattern = pattern_of(mask)
@@ -679,7 +679,7 @@ def _reduced_product(mat1: Tensor, mat2: Tensor, reduce: str) -> Tensor:
     if reduce not in _REDUCTIONS:
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
     if layout_of(mat1) is not sparse_csr or is_sparse(mat2):
-        raise unsupported("_sparse_mm_reduce_impl", layout_of(mat1).kind)
+        raise unsupported_error("_sparse_mm_reduce_impl", layout_of(mat1).kind)
     if reduce in ("sum", "mean"):
         total = product_of_values(mat1, mat2)
         counts = numpy.maximum(numpy.diff(mat1._array.pattern.indices[0]), 1)
@@ -721,7 +721,7 @@ def sampled_addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1.
     tensor([4., 4.])
     """
     if layout_of(input) not in (sparse_csr, sparse_csc) or is_sparse(mat1) or is_sparse(mat2):
-        raise unsupported("sparse_sampled_addmm", layout_of(input).kind)
+        raise unsupported_error("sparse_sampled_addmm", layout_of(input).kind)
     if mat1.shape[-1] != mat2.shape[-2]:
         sizes = ["x".join(map(str, m.shape)) for m in (mat1, mat2)]
         raise RuntimeError(f"sampled_addmm: mat1 and mat2 shapes cannot be multiplied ({sizes[0]} and {sizes[1]})")
@@ -769,7 +769,7 @@ _SOFTMAX = """{what} along an axis of a sparse_coo tensor, over its stored value
 def _declare_softmax(name: str, what: str, result: str) -> Callable[..., Tensor]:
     def function(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
         if layout_of(input) is not sparse_coo:
-            raise unsupported(f"_sparse_{name}", layout_of(input).kind)
+            raise unsupported_error(f"_sparse_{name}", layout_of(input).kind)
         return sparse_softmax(input if dtype is None else input.to(dtype), dim, name == "log_softmax")
 
     function.__name__ = function.__qualname__ = name

@@ -24,7 +24,7 @@ from adjoint.arrays.libraries.sparse_arrays import (
     compressed_pattern,
     coo_pattern,
     empty_like,
-    unsupported,
+    unsupported_error,
 )
 from adjoint.arrays.shapes import normalize_dim
 from adjoint.core import errors
@@ -72,7 +72,7 @@ def layout_of(tensor: Tensor) -> Any:
 def pattern_of(tensor: Tensor) -> SparsePattern:
     """The places of the values of a sparse tensor, each place once."""
     pattern = tensor._array.pattern
-    return pattern if pattern.is_unique else pattern.coalesced
+    return pattern if pattern.is_unique else pattern.coalesced_pattern
 
 
 def values_of(tensor: Tensor, pattern: SparsePattern | None = None) -> Tensor:
@@ -149,7 +149,7 @@ def add(input: Any, other: Any, alpha: Any = 1) -> Tensor:
     if input.shape != other.shape:
         raise RuntimeError(ADD_SIZES.format(a=list(input.shape), b=list(other.shape)))
     pattern = pattern_of(input).with_places_of(pattern_of(other))
-    pattern = pattern if pattern.is_unique else pattern.coalesced
+    pattern = pattern if pattern.is_unique else pattern.coalesced_pattern
     return of_values(ops.add(values_of(input, pattern), values_of(other, pattern), alpha=alpha), pattern)
 
 
@@ -213,10 +213,10 @@ def division(name: str, message: str) -> Callable[..., Tensor]:
 def power(input: Any, exponent: Any) -> Tensor:
     """The values to the power of a number that is not zero."""
     if not is_sparse(input) or isinstance(exponent, TensorBase):
-        raise unsupported("pow.Tensor_Tensor", "Sparse")
+        raise unsupported_error("pow.Tensor_Tensor", "Sparse")
     if exponent == 0:
         raise RuntimeError(ZEROTH_POWER)
-    pattern = input._array.pattern.coalesced
+    pattern = input._array.pattern.coalesced_pattern
     return of_values(ops.pow(values_of(input, pattern), exponent), pattern)
 
 
@@ -235,7 +235,7 @@ def of_dense_result(name: str, dim: int) -> Callable[..., Tensor]:
 
     def apply(input: Tensor, *more: Any) -> Tensor:
         if more[dim : dim + 1] not in ((), (None,)):
-            raise unsupported(name, input._array.layout.kind)
+            raise unsupported_error(name, input._array.layout.kind)
         return getattr(ops, name)(ops.reshape(values_of(input), (-1,)), *more)
 
     return apply
@@ -253,7 +253,7 @@ def refusal(message: str, kind: type[Exception] = RuntimeError) -> Callable[...,
 def view(input: Tensor, shape: Sequence[int], *more: Any) -> Tensor:
     """The tensor itself, anew, for its own shape; there are no views of others."""
     if tuple(shape) != tuple(input.shape):
-        raise unsupported("view", layout_of(input).kind)
+        raise unsupported_error("view", layout_of(input).kind)
     return of_values(values_of(input), pattern_of(input))
 
 
@@ -381,14 +381,14 @@ def with_batch(sparse: Tensor, dense: Tensor, is_first: bool) -> Tensor:
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta * input + alpha * mat1 @ mat2, for a dense input."""
     if is_sparse(input):
-        raise unsupported("addmm", layout_of(input).kind)
+        raise unsupported_error("addmm", layout_of(input).kind)
     return ops.add(ops.mul(input, beta), matmul(mat1, mat2), alpha=alpha)
 
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """input @ weight.T + bias."""
     if is_sparse(input) or weight.ndim != 2:
-        raise unsupported("linear", "Sparse")
+        raise unsupported_error("linear", "Sparse")
     if is_grad_enabled() and weight.requires_grad:
         return ops.linear(input, strided_form(weight), bias)
     product = matmul(input, transpose_matrix(weight))
@@ -411,13 +411,13 @@ def permute(input: Tensor, dims: Sequence[int]) -> Tensor:
     if dims == tuple(range(input.ndim)):
         return input
     if pattern.layout.has_blocks or pattern.batch_dim or (pattern.layout.is_compressed and input.ndim > 2):
-        raise unsupported("permute", pattern.layout.kind)
+        raise unsupported_error("permute", pattern.layout.kind)
     if sorted(dims[:n]) != list(range(n)):
         raise RuntimeError("permute(sparse_coo): sparse and dense dimensions cannot be mixed")
     values = values_of(input, pattern)
     if pattern.dense_dim:
         values = ops.permute(values, (0, *[d - n + 1 for d in dims[n:]]))
-    return of_values(values, pattern.permuted(dims))
+    return of_values(values, pattern.permute(dims))
 
 
 def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
@@ -471,7 +471,7 @@ def getitem_select(input: Tensor, index: tuple[Any, ...]) -> Tensor:
         position = next(k for k, item in enumerate(items) if item is Ellipsis)
         items[position : position + 1] = [slice(None)] * (input.ndim - len(items) + 1)
     if any(not isinstance(item, int) and item != slice(None) for item in items):
-        raise unsupported("as_strided", layout_of(input).kind)
+        raise unsupported_error("as_strided", layout_of(input).kind)
     for dim, item in reversed(list(enumerate(items))):
         if isinstance(item, int):
             input = (
@@ -601,7 +601,7 @@ def groups_along(pattern: SparsePattern, dim: int) -> tuple[Any, int]:
 def softmax(input: Tensor, dim: int, is_log: bool) -> Tensor:
     """softmax over the stored values along an axis, or its logarithm; places without a value count as -inf."""
     dim = normalize_dim(dim, input.ndim)
-    pattern = input._array.pattern.coalesced
+    pattern = input._array.pattern.coalesced_pattern
     values = values_of(input, pattern)
     if dim >= pattern.sparse_dim:
         function = ops.log_softmax if is_log else ops.softmax
@@ -679,7 +679,7 @@ def compose(operation: Any, values: Sequence[Any], in_place: bool) -> Any:
     function = _COMPOSED.get(name)
     if function is None:
         kinds = [x for value in values for x in (value if isinstance(value, (tuple, list)) else (value,))]
-        raise unsupported(name + "_" * in_place, next(layout_of(x).kind for x in kinds if is_sparse(x)))
+        raise unsupported_error(name + "_" * in_place, next(layout_of(x).kind for x in kinds if is_sparse(x)))
     values = [as_operand(name, k, value) for k, value in enumerate(values)]
     if not in_place:
         return function(*values)

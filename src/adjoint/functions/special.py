@@ -8,7 +8,7 @@ from adjoint.arrays.dtypes import dtype as _dtype
 from adjoint.core.recorded import operations
 from adjoint.functions import reduce
 from adjoint.functions.arguments import optional_out
-from adjoint.functions.composite import composite, describe, ops, renamed, torch_call
+from adjoint.functions.composite import alias_parameters, composite, describe, ops, torch_call
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
@@ -132,63 +132,63 @@ _POLYNOMIAL = """The {title} of degree n (cut to an int, 0 below 0), broadcast.
 
 
 @composite(namespace="special", method=False)
-@renamed(x="input")
+@alias_parameters(x="input")
 @describe(_POLYNOMIAL, name="chebyshev_polynomial_t", title="Chebyshev Polynomial T")
 def chebyshev_polynomial_t(input: Tensor | complex, n: Tensor | complex, *, out: Tensor | None = None) -> Tensor:
     return ops.polynomial(input, n, "chebyshev_polynomial_t", **optional_out(out))
 
 
 @composite(namespace="special", method=False)
-@renamed(x="input")
+@alias_parameters(x="input")
 @describe(_POLYNOMIAL, name="chebyshev_polynomial_u", title="Chebyshev Polynomial U")
 def chebyshev_polynomial_u(input: Tensor | complex, n: Tensor | complex, *, out: Tensor | None = None) -> Tensor:
     return ops.polynomial(input, n, "chebyshev_polynomial_u", **optional_out(out))
 
 
 @composite(namespace="special", method=False)
-@renamed(x="input")
+@alias_parameters(x="input")
 @describe(_POLYNOMIAL, name="chebyshev_polynomial_v", title="Chebyshev Polynomial V")
 def chebyshev_polynomial_v(input: Tensor | complex, n: Tensor | complex, *, out: Tensor | None = None) -> Tensor:
     return ops.polynomial(input, n, "chebyshev_polynomial_v", **optional_out(out))
 
 
 @composite(namespace="special", method=False)
-@renamed(x="input")
+@alias_parameters(x="input")
 @describe(_POLYNOMIAL, name="chebyshev_polynomial_w", title="Chebyshev Polynomial W")
 def chebyshev_polynomial_w(input: Tensor | complex, n: Tensor | complex, *, out: Tensor | None = None) -> Tensor:
     return ops.polynomial(input, n, "chebyshev_polynomial_w", **optional_out(out))
 
 
 @composite(namespace="special", method=False)
-@renamed(x="input")
+@alias_parameters(x="input")
 @describe(_POLYNOMIAL, name="hermite_polynomial_h", title="Hermite Polynomial H")
 def hermite_polynomial_h(input: Tensor | complex, n: Tensor | complex, *, out: Tensor | None = None) -> Tensor:
     return ops.polynomial(input, n, "hermite_polynomial_h", **optional_out(out))
 
 
 @composite(namespace="special", method=False)
-@renamed(x="input")
+@alias_parameters(x="input")
 @describe(_POLYNOMIAL, name="hermite_polynomial_he", title="Hermite Polynomial He")
 def hermite_polynomial_he(input: Tensor | complex, n: Tensor | complex, *, out: Tensor | None = None) -> Tensor:
     return ops.polynomial(input, n, "hermite_polynomial_he", **optional_out(out))
 
 
 @composite(namespace="special", method=False)
-@renamed(x="input")
+@alias_parameters(x="input")
 @describe(_POLYNOMIAL, name="laguerre_polynomial_l", title="Laguerre Polynomial L")
 def laguerre_polynomial_l(input: Tensor | complex, n: Tensor | complex, *, out: Tensor | None = None) -> Tensor:
     return ops.polynomial(input, n, "laguerre_polynomial_l", **optional_out(out))
 
 
 @composite(namespace="special", method=False)
-@renamed(x="input")
+@alias_parameters(x="input")
 @describe(_POLYNOMIAL, name="legendre_polynomial_p", title="Legendre Polynomial P")
 def legendre_polynomial_p(input: Tensor | complex, n: Tensor | complex, *, out: Tensor | None = None) -> Tensor:
     return ops.polynomial(input, n, "legendre_polynomial_p", **optional_out(out))
 
 
 @composite(namespace="special", method=False)
-@renamed(x="input")
+@alias_parameters(x="input")
 @describe(_POLYNOMIAL, name="shifted_chebyshev_polynomial_t", title="Shifted Chebyshev Polynomial T")
 def shifted_chebyshev_polynomial_t(
     input: Tensor | complex, n: Tensor | complex, *, out: Tensor | None = None
@@ -197,7 +197,7 @@ def shifted_chebyshev_polynomial_t(
 
 
 @composite(namespace="special", method=False)
-@renamed(x="input")
+@alias_parameters(x="input")
 @describe(_POLYNOMIAL, name="shifted_chebyshev_polynomial_u", title="Shifted Chebyshev Polynomial U")
 def shifted_chebyshev_polynomial_u(
     input: Tensor | complex, n: Tensor | complex, *, out: Tensor | None = None
@@ -206,7 +206,7 @@ def shifted_chebyshev_polynomial_u(
 
 
 @composite(namespace="special", method=False)
-@renamed(x="input")
+@alias_parameters(x="input")
 @describe(_POLYNOMIAL, name="shifted_chebyshev_polynomial_v", title="Shifted Chebyshev Polynomial V")
 def shifted_chebyshev_polynomial_v(
     input: Tensor | complex, n: Tensor | complex, *, out: Tensor | None = None
@@ -215,7 +215,7 @@ def shifted_chebyshev_polynomial_v(
 
 
 @composite(namespace="special", method=False)
-@renamed(x="input")
+@alias_parameters(x="input")
 @describe(_POLYNOMIAL, name="shifted_chebyshev_polynomial_w", title="Shifted Chebyshev Polynomial W")
 def shifted_chebyshev_polynomial_w(
     input: Tensor | complex, n: Tensor | complex, *, out: Tensor | None = None

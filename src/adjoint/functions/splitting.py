@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from adjoint.arrays.shapes import normalize_dim
 from adjoint.core.graph import TensorBase
-from adjoint.core.operations.public_functions import without
+from adjoint.core.operations.public_functions import skip_wrapper
 from adjoint.functions.arguments import F, takes_axis, takes_joint_name
 from adjoint.functions.composite import composite, describe, ops
 
@@ -107,7 +107,7 @@ def _takes_either(function: F) -> F:
                 kwargs["indices_or_sections"] = kwargs.pop(name)
         return function(*args, **kwargs)
 
-    return without(function, call)
+    return skip_wrapper(function, call)
 
 
 @composite()

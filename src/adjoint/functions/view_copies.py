@@ -34,7 +34,7 @@ def _copy(view: Tensor, out: Tensor | None) -> Tensor:
 
 def _copies(node: str, pieces: Sequence[Tensor], out: Sequence[Tensor] | None) -> Any:
     """Row-major copies of several views, which share one node of the graph; None if they are written to `out`."""
-    copied = ops.joined(tuple(map(ops.clone_with_strides, pieces)), node)
+    copied = ops.join_results(tuple(map(ops.clone_with_strides, pieces)), node)
     if out is None:
         return copied
     for target, value in zip(out, copied, strict=True):

@@ -9,7 +9,7 @@ from typing import Any
 
 from adjoint.core.graph import TensorBase
 from adjoint.core.operations.naming import known_by
-from adjoint.interop.numpy_array.base import ArrayHolder, exchange, wrapped
+from adjoint.interop.numpy_array.base import ArrayHolder, exchange, wrap
 from adjoint.interop.numpy_array.writes import to_read
 from adjoint.interop.numpy_functions import FUNCTIONS
 from adjoint.interop.operands import class_of_results, is_tracked, map_instances, tensors_in, values_of
@@ -29,7 +29,7 @@ def to_tensors(value: Any) -> Any:
 
 def as_class(kind: type | None, result: Any) -> Any:
     """A result over Tensors as an object of the class of results."""
-    return wrapped(kind, result) if kind is not None and issubclass(kind, ArrayHolder) else result
+    return wrap(kind, result) if kind is not None and issubclass(kind, ArrayHolder) else result
 
 
 def for_both(function: Function, over_tensors: Function) -> Function:

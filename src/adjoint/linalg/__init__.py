@@ -7,4 +7,4 @@ __all__ = ["LinAlgError", *sorted(_functions["linalg"].homes)]
 __getattr__ = _LateAttributes(
     __name__, {"LinAlgError": "adjoint.arrays.kernels.linalg.errors"}, tables=(_functions["linalg"],)
 )
-__dir__ = __getattr__.listed
+__dir__ = __getattr__.list_names

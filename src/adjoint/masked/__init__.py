@@ -6,4 +6,4 @@ from adjoint.tensor.older.absent import AttributeOf as _AttributeOf
 
 __all__ = sorted(_functions["masked"].homes)
 __getattr__ = _LateAttributes(__name__, tables=(_functions["masked"],), missing=_AttributeOf(__name__))
-__dir__ = __getattr__.listed
+__dir__ = __getattr__.list_names

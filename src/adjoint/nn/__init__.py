@@ -16,6 +16,6 @@ if not _typing.TYPE_CHECKING:
         dict.fromkeys(_MODULES, "") | dict.fromkeys(("Buffer", "Parameter"), "adjoint.nn.parameter") | _LAYERS,
         missing=_AttributeOf(__name__),
     )
-    __dir__ = __getattr__.listed
+    __dir__ = __getattr__.list_names
 
 __all__ = sorted(["Buffer", "Parameter", *_MODULES, *_LAYERS])

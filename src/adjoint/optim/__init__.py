@@ -42,7 +42,7 @@ if not _typing.TYPE_CHECKING:
         _by_name(_HELD) | dict.fromkeys(("lr_scheduler", "optimizer", "swa_utils"), ""),
         missing=_AttributeOf(__name__),
     )
-    __dir__ = __getattr__.listed
+    __dir__ = __getattr__.list_names
 __all__ = [
     "ASGD",
     "LBFGS",

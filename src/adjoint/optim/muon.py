@@ -84,7 +84,7 @@ class Muon(Optimizer):
     def _change(self, group: dict[str, Any], p: Tensor, g: Tensor) -> None:
         state, lr, share = self.state[p], float(group["lr"]), group["momentum"]
         mean = state.setdefault("momentum_buffer", creation.zeros_like(p)).lerp_(g, 1 - share)
-        step = _orthogonalized(g.lerp(mean, share) if group["nesterov"] else mean, group)
+        step = _orthogonalize(g.lerp(mean, share) if group["nesterov"] else mean, group)
         p.mul_(1 - lr * group["weight_decay"])
         p.add_(step, alpha=-lr * _SCALES[group["adjust_lr_fn"]](*p.shape))
 
@@ -96,7 +96,7 @@ def _check(parameter: Tensor, grad: Tensor) -> None:
         raise RuntimeError("Muon does not support sparse gradients")
 
 
-def _orthogonalized(momentum: Tensor, group: dict[str, Any]) -> Tensor:
+def _orthogonalize(momentum: Tensor, group: dict[str, Any]) -> Tensor:
     """The iteration for the matrix or its transpose: for the one with fewer rows, whose product X X' is smaller."""
     a, b, c = group["ns_coefficients"]
     is_tall = momentum.shape[0] > momentum.shape[1]

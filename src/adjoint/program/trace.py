@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy
 
-from adjoint.runtime.caches import cached
+from adjoint.runtime.caches import memoize
 
 from .form import BOOL, CAST, FLOATS, WHERE, Form, Reduction
 from .passes import form_of, merge, simplify
@@ -98,7 +98,7 @@ class Trace:
             value = self._values[key] = Value(kernel, tuple(operands), dtype, *_broadcast(operands))
         return value
 
-    def reduced(self, kernel: Any, value: Value, axes: int | None, keepdims: bool) -> Value:
+    def reduce(self, kernel: Any, value: Value, axes: int | None, keepdims: bool) -> Value:
         """The value of a reduction over the last axes."""
         key = (kernel, id(value), axes, keepdims)
         result = self._values.get(key)
@@ -166,7 +166,7 @@ def _broadcast(operands: list[Value]) -> tuple[int, int | None, tuple[int, ...] 
         raise Untraceable(f"shapes that do not broadcast: {error}") from error
 
 
-@cached()
+@memoize()
 def loop_index(ufunc: Any, dtypes: str) -> int:
     """The index of a ufunc's loop for operands of these types: the first that fits, as in NumPy."""
     for index, signature in enumerate(ufunc.types):
@@ -293,7 +293,7 @@ class Symbol:
         axes = None if axis is None else self._last_axes(array, axis if isinstance(axis, tuple) else (axis,))
         if ufunc is not numpy.add and (axes is None or axes == value.rank):
             raise Untraceable(f"{ufunc.__name__}.reduce over all axes")
-        return Symbol(self.trace, self.trace.reduced(ufunc, value, axes, keepdims))
+        return Symbol(self.trace, self.trace.reduce(ufunc, value, axes, keepdims))
 
     def _last_axes(self, array: Symbol, axes: tuple[int, ...]) -> int | None:
         """How many last axes these are; None for all."""
@@ -348,7 +348,7 @@ class Symbol:
         if value.reduction is None or more <= 0 or new_shape != (*self.shape, *(1,) * more):
             raise Untraceable("changed the shape of a value")
         if value.reduction.axes == more and not value.reduction.keepdims:
-            return Symbol(self.trace, self.trace.reduced(value.kernel, value.operands[0], more, True))
+            return Symbol(self.trace, self.trace.reduce(value.kernel, value.operands[0], more, True))
         raise Untraceable("changed the shape of a sum")
 
     def astype(self, dtype: Any, copy: bool = True) -> Symbol:

@@ -196,14 +196,14 @@ def threshold(xp, input: Array, threshold: Numeric, value: Number):
     if kind_of(input) == "f":
         return xp.where(input <= threshold, value, input)
     # integers cut fractions off and wrap around
-    bound, value = [xp.astype(xp.asarray(_bound(input, number)), input.dtype) for number in (threshold, value)]
+    bound, value = [xp.astype(xp.asarray(_typed_bound(input, number)), input.dtype) for number in (threshold, value)]
     return xp.where(input <= bound, value, input)
 
 
 # with bounds ----------------------------------------------------------------------------------------------------------
 
 
-def _bound(input, value):
+def _typed_bound(input, value):
     # a bound in the type of numbers that it bounds
     return int(value) if kind_of(input) in "iu" and abs(value) != inf else value
 
@@ -218,10 +218,10 @@ def hardtanh(xp, input: Array, min_val=-1.0, max_val=1.0):
     if kind_of(input) == "b":
         raise RuntimeError("Bool inputs not supported for hardtanh")
     refuse_clamp(input)
-    if kind_of(input) == "u" and _bound(input, min_val) < 0:
+    if kind_of(input) == "u" and _typed_bound(input, min_val) < 0:
         raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
     # the bounds first: a zero keeps its sign
-    return xp.minimum(_bound(input, max_val), xp.maximum(_bound(input, min_val), input))
+    return xp.minimum(_typed_bound(input, max_val), xp.maximum(_typed_bound(input, min_val), input))
 
 
 @elementwise(

@@ -42,14 +42,14 @@ def _(ops, g):
 
 
 @linear(method=False, function=False)
-def conjugated(xp, input: Array):
+def conjugate(xp, input: Array):
     """Complex conjugate; a real array itself, without a copy."""
     return xp.conj(input) if kind_of(input) == "c" else input
 
 
-@conjugated.vjp("input")
+@conjugate.vjp("input")
 def _(ops, g):
-    return ops.conjugated(g)
+    return ops.conjugate(g)
 
 
 @constant(method=False, function=False)
@@ -58,7 +58,7 @@ def identity(xp, like: Constant, rows, columns):
     return xp.eye(rows, columns, dtype=like.dtype)
 
 
-@identity.batched
+@identity.batch_rule
 def _(batch, like, rows, columns):
     like = underlying(like)
     return batch.ops_for([like]).identity(like, rows, columns)
@@ -77,7 +77,7 @@ def long_name(array):
     return from_numpy_dtype(array.dtype).long_name
 
 
-def listed(shape):
+def shape_text(shape):
     """A shape as torch prints it: [2, 3]."""
     return str(list(shape))
 
@@ -133,8 +133,8 @@ def matrices_do_not_fit(a, b):
 def batches_do_not_fit(a, b):
     """The error for two batches of matrices of incompatible sizes."""
     return RuntimeError(
-        f"Expected size for first two dimensions of batch2 tensor to be: {listed((a[0], a[2]))} "
-        f"but got: {listed(b[:2])}."
+        f"Expected size for first two dimensions of batch2 tensor to be: {shape_text((a[0], a[2]))} "
+        f"but got: {shape_text(b[:2])}."
     )
 
 
@@ -146,7 +146,7 @@ def vector_does_not_fit(a, b):
 def vectors_do_not_fit(a, b):
     """The error for two vectors of different sizes."""
     return RuntimeError(
-        f"inconsistent tensor size, expected tensor {listed(a)} and src {listed(b)} to have the same number of "
+        f"inconsistent tensor size, expected tensor {shape_text(a)} and src {shape_text(b)} to have the same number of "
         f"elements, but got {a[0]} and {b[0]} elements respectively"
     )
 
@@ -226,7 +226,7 @@ def _left_of_batch(ops, g, other, input_shape):
     if len(input_shape) != 2 or other.ndim > 3:
         return None
     if other.ndim == 2:
-        return ops.transpose(g, 0, 1) @ ops.conjugated(other)
+        return ops.transpose(g, 0, 1) @ ops.conjugate(other)
     # (m, batch n) times (batch n, k)
     rows = ops.reshape(ops.transpose(g, 0, 1), (g.shape[1], g.shape[0] * g.shape[2]))
     return rows @ stack_rows(ops, ops.conj_transpose(other))
@@ -235,17 +235,17 @@ def _left_of_batch(ops, g, other, input_shape):
 @matmul.vjp("input", native=LEFT_COTANGENT, summed=_left_of_batch)
 def _(ops, g, other, input_shape):
     if other.ndim == 1:
-        return g[..., None] * ops.conjugated(other)
+        return g[..., None] * ops.conjugate(other)
     if len(input_shape) > 1:
         return g @ ops.conj_transpose(other)
     if other.ndim == 2:
-        return ops.conjugated(other) @ g
-    return (ops.conjugated(other) @ g[..., None])[..., 0]
+        return ops.conjugate(other) @ g
+    return (ops.conjugate(other) @ g[..., None])[..., 0]
 
 
 def _right_cotangent(ops, g, input, other_shape):
     if input.ndim == 1:
-        input_conj = ops.conjugated(input)
+        input_conj = ops.conjugate(input)
         return input_conj * g if len(other_shape) == 1 else input_conj[:, None] * g[..., None, :]
     if input.ndim > 2 and len(other_shape) == 1:
         return ops.conj_transpose(stack_rows(ops, input)) @ ops.reshape(g, (prod(g.shape),))
@@ -340,7 +340,7 @@ def mv(xp, input: Array, vec: Array):
 
 @mv.vjp("input", native=LEFT_COTANGENT, summed=lambda ops, g, vec: _left_of_batch(ops, g, vec, (0, 0)))
 def _(ops, g, vec):
-    return g[:, None] * ops.conjugated(vec)
+    return g[:, None] * ops.conjugate(vec)
 
 
 @mv.vjp("vec", native=RIGHT_COTANGENT, summed=lambda ops, g, input: _right_cotangent(ops, g, input, (0,)))
@@ -371,12 +371,12 @@ def dot(xp, input: Array, tensor: Array):
 
 @dot.vjp("input", native=LEFT_COTANGENT)
 def _(ops, g, tensor):
-    return g * ops.conjugated(tensor)
+    return g * ops.conjugate(tensor)
 
 
 @dot.vjp("tensor", native=RIGHT_COTANGENT)
 def _(ops, g, input):
-    return g * ops.conjugated(input)
+    return g * ops.conjugate(input)
 
 
 @multilinear(core="(n),(n)->()", check=_check_dot)
@@ -387,7 +387,7 @@ def vdot(xp, input: Array, other: Array):
 
 @vdot.vjp("input")
 def _(ops, g, other):
-    return ops.conjugated(g) * other
+    return ops.conjugate(g) * other
 
 
 @vdot.vjp("other")
@@ -444,7 +444,7 @@ def _of_rank(array, axis, rank):
 
 
 for _rule in (matmul, mm, bmm, mv, dot):
-    _rule.batched(_batched_product)
+    _rule.batch_rule(_batched_product)
 
 
 @multilinear(method=False, function=False, check=_check_einsum, node="EinsumBackward0")
@@ -457,7 +457,7 @@ def einsum(xp, operands: Arrays, equation):
 def _(ops, g, operands, operands_shapes, equation, needs):
     """Einsum of g and the other operands; along subscripts that only this operand has, its cotangent is constant."""
     inputs, output = contraction.split_equation(equation)
-    factors = [ops.conjugated(x) for x in operands]
+    factors = [ops.conjugate(x) for x in operands]
     cotangents = []
     for k, (labels, shape) in enumerate(zip(inputs, operands_shapes, strict=True)):
         others = [g, *factors[:k], *factors[k + 1 :]]
@@ -502,7 +502,7 @@ def _(size, equation):
     return {"equation": ",".join([axis + labels for labels in inputs]) + "->" + axis + output}
 
 
-@einsum.batched
+@einsum.batch_rule
 def _(batch, operands, equation):
     arrays, axes = batch.strip(list(operands))
     inputs, output = contraction.split_equation(equation)
@@ -540,7 +540,7 @@ def _(ops, g, other, input_shape, dims_self, dims_other):
     free_other = _free(other.ndim, dims_other)
     behind = tuple(range(len(free), len(free) + len(free_other)))
     # the axes now: the free axes of input, then the contracted axes in their order in other
-    product = ops.tensordot(g, ops.conjugated(other), behind, tuple(free_other))
+    product = ops.tensordot(g, ops.conjugate(other), behind, tuple(free_other))
     order = free + [dims_self[dims_other.index(d)] for d in sorted(dims_other)]
     return ops.permute(product, _inverse(order))
 
@@ -550,12 +550,12 @@ def _(ops, g, input, other_shape, dims_self, dims_other):
     free = _free(len(other_shape), dims_other)
     free_self = _free(input.ndim, dims_self)
     front = tuple(range(len(free_self)))
-    product = ops.tensordot(ops.conjugated(input), g, tuple(free_self), front)
+    product = ops.tensordot(ops.conjugate(input), g, tuple(free_self), front)
     order = [dims_other[dims_self.index(d)] for d in sorted(dims_self)] + free
     return ops.permute(product, _inverse(order))
 
 
-@tensordot.batched
+@tensordot.batch_rule
 def _(batch, input, other, dims_self, dims_other):
     first = list(LETTERS[: input.ndim])
     second = list(LETTERS[input.ndim : input.ndim + other.ndim])
@@ -604,14 +604,14 @@ def check_expands(array, target):
     for i, n in enumerate(reversed(source), 1):
         if i > len(target):
             raise RuntimeError(
-                f"expand(adjoint.{long_name(array)}Tensor{{{listed(source)}}}, size={listed(target)}): the number of "
-                f"sizes provided ({len(target)}) must be greater or equal to the number of dimensions in the tensor "
-                f"({len(source)})"
+                f"expand(adjoint.{long_name(array)}Tensor{{{shape_text(source)}}}, size={shape_text(target)}): the "
+                f"number of sizes provided ({len(target)}) must be greater or equal to the number of dimensions in the "
+                f"tensor ({len(source)})"
             )
         if n not in (1, target[-i]):
             raise RuntimeError(
                 f"The expanded size of the tensor ({target[-i]}) must match the existing size ({n}) at non-singleton "
-                f"dimension {len(target) - i}.  Target sizes: {listed(target)}.  Tensor sizes: {listed(source)}"
+                f"dimension {len(target) - i}.  Target sizes: {shape_text(target)}.  Tensor sizes: {shape_text(source)}"
             )
 
 
@@ -711,7 +711,7 @@ def _added_jvp(ops, t, beta, y):
 
 
 def _left_vjp(ops, g, right, alpha):
-    right_h = ops.conjugated(right) if right.ndim == 1 else ops.conj_transpose(right)
+    right_h = ops.conjugate(right) if right.ndim == 1 else ops.conj_transpose(right)
     return _scale_cotangent(g[..., None] * right_h if right.ndim == 1 else g @ right_h, alpha)
 
 
@@ -744,7 +744,7 @@ for _rule in (addmm, baddbmm, addmv):
     _rule.jvp(_input)(_added_jvp)
     _rule.jvp(_left, right=_right)(_left_jvp)
     _rule.jvp(_right, left=_left)(_right_jvp)
-    _rule.batched(_batched_sum)
+    _rule.batch_rule(_batched_sum)
 
 
 def _check_linear(input, weight, bias):
@@ -812,7 +812,7 @@ def lies_in_rows(array):
 
 @linear_map.vjp("input", native=LINEAR_INPUT)
 def _(ops, g, weight):
-    weight_conj = ops.conjugated(weight)
+    weight_conj = ops.conjugate(weight)
     return ops.linear(g, ops.transpose(weight_conj, 0, 1)) if weight.ndim == 2 else g[..., None] * weight_conj
 
 
@@ -820,8 +820,8 @@ def _(ops, g, weight):
 def _(ops, g, input, weight_shape):
     rows = stack_rows(ops, input)
     if len(weight_shape) == 1:
-        return ops.reshape(g, (1, prod(g.shape))) @ ops.conjugated(rows)
-    return ops.transpose(ops.reshape(g, (rows.shape[0], weight_shape[0])), 0, 1) @ ops.conjugated(rows)
+        return ops.reshape(g, (1, prod(g.shape))) @ ops.conjugate(rows)
+    return ops.transpose(ops.reshape(g, (rows.shape[0], weight_shape[0])), 0, 1) @ ops.conjugate(rows)
 
 
 @linear_map.vjp("bias")
@@ -861,12 +861,12 @@ def linalg_cross(xp, input: Array, other: Array, *, dim=-1):
 
 @linalg_cross.vjp("input")
 def _(ops, g, other, dim):
-    return ops.linalg_cross(ops.conjugated(other), g, dim=dim)
+    return ops.linalg_cross(ops.conjugate(other), g, dim=dim)
 
 
 @linalg_cross.vjp("other")
 def _(ops, g, input, dim):
-    return ops.linalg_cross(g, ops.conjugated(input), dim=dim)
+    return ops.linalg_cross(g, ops.conjugate(input), dim=dim)
 
 
 def _check_trace(input):

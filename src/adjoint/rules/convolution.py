@@ -55,21 +55,21 @@ def _along_channels(ops, t, y):
 @convolution.vjp("input")
 def _(ops, g, weight, input_shape, stride, padding, dilation, groups):
     return ops.transposed_convolution(
-        g, ops.conjugated(weight),
+        g, ops.conjugate(weight),
         image=input_shape[2:], stride=stride, padding=padding, dilation=dilation, groups=groups,
     )  # fmt: skip
 
 
 def _weight_cotangent(ops, g, input, weight_shape, stride, padding, dilation, groups):
     return ops.convolution_weight(
-        g, ops.conjugated(input), weight_shape[2:],
+        g, ops.conjugate(input), weight_shape[2:],
         stride=stride, padding=padding, dilation=dilation, groups=groups,
     )  # fmt: skip
 
 
 def _transposed_weight_cotangent(ops, g, input, weight_shape, stride, padding, dilation, groups):
     return ops.convolution_weight(
-        ops.conjugated(input), g, weight_shape[2:],
+        ops.conjugate(input), g, weight_shape[2:],
         stride=stride, padding=padding, dilation=dilation, groups=groups,
     )  # fmt: skip
 
@@ -109,7 +109,7 @@ def _(ops, t, y):
 
 @transposed_convolution.vjp("input")
 def _(ops, g, weight, input_shape, stride, padding, dilation, groups):
-    return _convolve(ops, g, ops.conjugated(weight), input_shape[2:], stride, padding, dilation, groups)
+    return _convolve(ops, g, ops.conjugate(weight), input_shape[2:], stride, padding, dilation, groups)
 
 
 transposed_convolution.vjp("weight", summed=_of_batch(_transposed_weight_cotangent))(_transposed_weight_cotangent)
@@ -141,13 +141,13 @@ def _(ops, t, y):
 
 @convolution_weight.vjp("grad")
 def _(ops, g, input, grad_shape, stride, padding, dilation, groups):
-    return _convolve(ops, ops.conjugated(input), g, grad_shape[2:], stride, padding, dilation, groups)
+    return _convolve(ops, ops.conjugate(input), g, grad_shape[2:], stride, padding, dilation, groups)
 
 
 @convolution_weight.vjp("input")
 def _(ops, g, grad, input_shape, stride, padding, dilation, groups):
     return ops.transposed_convolution(
-        ops.conjugated(grad), g,
+        ops.conjugate(grad), g,
         image=input_shape[2:], stride=stride, padding=padding, dilation=dilation, groups=groups,
     )  # fmt: skip
 
@@ -207,10 +207,10 @@ def _batched_convolution(name):
 
 
 for _rule in (convolution, transposed_convolution):
-    _rule.batched(_batched_convolution(_rule.name))
+    _rule.batch_rule(_batched_convolution(_rule.name))
 
 
-@convolution_weight.batched
+@convolution_weight.batch_rule
 def _(batch, grad, input, kernel, *, groups, **geometry):
     (g, axis_g), (x, axis_x) = batch.strip(grad), batch.strip(input)
     ops = batch.ops_for([g, x])

@@ -32,7 +32,7 @@ def _batched_like(name):
 
 
 for _rule in (zeros_like, ones_like, full_like):
-    _rule.batched(_batched_like(_rule.name))
+    _rule.batch_rule(_batched_like(_rule.name))
 
 
 # random numbers: the replaced tensor, or the parameters of the distribution, get zeros as gradients ------------------

@@ -42,11 +42,11 @@ def _cumulative_extremum(name, better):
         refuse_kinds("c", f"{name}_cpu", input)
         if cumulative.can_do(input):
             return cumulative.extrema(input, dim, better == "maximum")
-        values = row_major(xp.accumulated(better, input, dim))
+        values = row_major(xp.accumulate(better, input, dim))
         indices = xp.reshape(xp.arange(input.shape[dim]), (-1,) + (1,) * (input.ndim - dim - 1))
         # the last of equal elements gives the index, and so does the last NaN
         attained = (input == values) | (input != input)
-        return values, row_major(xp.accumulated("maximum", xp.where(attained, indices, 0), dim))
+        return values, row_major(xp.accumulate("maximum", xp.where(attained, indices, 0), dim))
 
     kernel.__doc__ = f"The {better} of all elements along an axis up to each, and the last place where it is."
     rule = general(name=name, axes=("dim",), outputs=("values", "indices"), differentiable=(True, False))(kernel)
@@ -76,7 +76,7 @@ def logcumsumexp(xp, input: Array, dim):
     if not input.ndim or not input.size:
         return xp.asarray(input, copy=True)
     if kind_of(input) == "f":
-        return row_major(xp.accumulated("logaddexp", input, dim))
+        return row_major(xp.accumulate("logaddexp", input, dim))
     result = row_major(xp.where(xp.real(input) == -inf, -inf, input))  # exp of it is zero, whatever its imaginary part
     for k in range(1, input.shape[dim]):
         now, before = result[part(dim, k, k + 1)], result[part(dim, k - 1, k)]

@@ -58,7 +58,7 @@ by name. Arrays with `batch.has(array)` have the batch axis, and `batch.strip(ar
 are the operations on arrays with the axis, `batch.ops` the operations on members, and `batch.join(array)` makes the
 array with the axis the result. If the batch form returns NotImplemented, the form above runs.
 
-    @permute.batched
+    @permute.batch_rule
     def _(batch, input, dims):
         data, _ = batch.strip(input)
         return batch.join(batch.ops_for([data]).permute(data, (0, *[d + 1 for d in dims])))
@@ -526,7 +526,7 @@ class Rule:
         self.batch_form = Formula(body, (), "size")
         return self
 
-    def batched(self, body: Function) -> Function:
+    def batch_rule(self, body: Function) -> Function:
         """Declare the whole batch form: a function of the batch and of the arguments by name."""
         self.batch_kernel = body
         return body

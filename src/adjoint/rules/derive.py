@@ -14,7 +14,7 @@ from math import prod
 from typing import Any
 
 from adjoint.arrays.shapes import normalize_dims
-from adjoint.runtime.caches import cached
+from adjoint.runtime.caches import memoize
 
 from .declare import Formula, Rule
 
@@ -281,7 +281,7 @@ def _with_equal_ranks(rule: Rule, ops: Any, values: Values, dims: Values, size: 
     }
 
 
-@cached()
+@memoize()
 def core_ranks(rule: Rule) -> dict[str, int]:
     """The number of axes that the core signature names for each array argument.
 

@@ -803,10 +803,10 @@ IMAGINARY_PART = "Casting complex values to real discards the imaginary part"
 @linear(moves=True, method=False, function=False, copies=True, native=COPY)
 def clone(xp, input: Array):
     """A copy with the same values and layout; expanded input is laid out anew, row by row."""
-    return cloned(xp, input)
+    return copy_in_order(xp, input)
 
 
-def cloned(xp, input):
+def copy_in_order(xp, input):
     """A copy with the axes in the same order in memory; row by row where elements share memory."""
     if 0 in getattr(input, "strides", ()):
         return row_major_copy(xp, input)
@@ -880,15 +880,15 @@ def _(g):
 
 
 @linear(method=False, function=False, node="ToCopyBackward0", copies=True)
-def moved(xp, input: Array, target, source):
+def move(xp, input: Array, target, source):
     """The values on another device; `source` is where they come from."""
     result = on_device(input, target)
     return xp.asarray(input, copy=True) if result is input else result
 
 
-@moved.vjp("input")
+@move.vjp("input")
 def _(ops, g, target, source):
-    return ops.moved(g, source, target)
+    return ops.move(g, source, target)
 
 
 def _cast_to_input(xp, input, other):
@@ -947,7 +947,7 @@ def _batched_write(name):
 
 
 for _rule in (copy, fill):
-    _rule.batched(_batched_write(_rule.name))
+    _rule.batch_rule(_batched_write(_rule.name))
 
 
 # helpers of formulas, through which no gradient flows ----------------------------------------------------------------
@@ -959,6 +959,6 @@ def is_complex_array(xp, input: Array):
     return kind_of(input) == "c"
 
 
-@is_complex_array.batched
+@is_complex_array.batch_rule
 def _(batch, input):
     return kind_of(input) == "c"

@@ -2,7 +2,7 @@
 
 from adjoint.arrays.shapes import broadcast_shapes
 
-from .contract import listed
+from .contract import shape_text
 from .declare import Array, Constant, constant, general
 from .linalg import H, check_square, cholesky_jvp, cholesky_vjp, is_singular, solution_by_pivots
 
@@ -25,7 +25,7 @@ def _check_lu(A, pivot):
     array = A._array
     if array.ndim < 2:
         raise RuntimeError(
-            f"torch.lu_factor: Expected tensor with 2 or more dimensions. Got size: {listed(array.shape)} instead"
+            f"torch.lu_factor: Expected tensor with 2 or more dimensions. Got size: {shape_text(array.shape)} instead"
         )
     if not pivot and array.size:
         raise RuntimeError("linalg.lu_factor: LU without pivoting is not implemented on the CPU")

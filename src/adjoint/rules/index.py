@@ -17,7 +17,7 @@ from adjoint.arrays.promotion import number_as
 from adjoint.arrays.shapes import broadcast_shapes
 
 from .declare import Array, Constant, Indices, Number, constant, general, linear
-from .elementwise import cloned
+from .elementwise import copy_in_order
 from .member_rows import MemberRows
 from .refusals import check_fits, overflow_error
 
@@ -107,7 +107,7 @@ def _basic(name, node):
     def _(index):
         return {"index": (slice(None), *index)}
 
-    @getitem.batched
+    @getitem.batch_rule
     def _(batch, input, index):
         # the same without the way through the arguments
         return input[index]
@@ -249,7 +249,7 @@ def _(indices):
     return batched and {"indices": batched}
 
 
-@index.batched
+@index.batch_rule
 def _(batch, input, indices):
     """Arrays with slices between them: the places that they pick come first, in front of the batch axis."""
     if of_batch(indices) is not None:
@@ -277,7 +277,7 @@ def _(size, shape, indices):
     return batched and {"shape": (size, *shape), "indices": batched}
 
 
-@sum_at.batched
+@sum_at.batch_rule
 def _(batch, input, shape, indices):
     if of_batch(indices) is not None:
         return NotImplemented
@@ -336,7 +336,7 @@ def index_put(xp, input: Array, indices: Indices, values: Array, accumulate=Fals
     """A copy of input with values, broadcast, written at (or, if accumulate, added to) [indices]."""
     if accumulate:
         return xp.index_add(input, indices, values)
-    result = cloned(xp, input)
+    result = copy_in_order(xp, input)
     xp.setitem(result, indices, number_as(values, input.dtype))
     return result
 
@@ -365,7 +365,7 @@ def _(values, indices, ndim):
     return {"values": values, "indices": batched}
 
 
-@index_put.batched
+@index_put.batch_rule
 def _(batch, input, indices, values, accumulate):
     if of_batch(indices) is not None:
         return NotImplemented
@@ -730,7 +730,7 @@ def _(ops, g, input_shape, dim, index):
     return ops.index_add(ops.zeros_of(g, input_shape), dim, index, g)
 
 
-@index_select.batched
+@index_select.batch_rule
 def _(batch, input, dim, index):
     if not batch.has(index):
         return NotImplemented
@@ -854,7 +854,7 @@ def _(ops, g, source_shape, dim, index):
 
 
 for _rule in (index_add, index_copy):
-    _rule.batched(_batched_slices(_rule.name))
+    _rule.batch_rule(_batched_slices(_rule.name))
 
 
 def check_value(operation, input, value):
@@ -894,7 +894,7 @@ def _check_index_fill(input, dim, index, value):
 )
 def index_fill(xp, input: Array, dim, index: Constant, value: Array):
     """A copy of input with a value in all elements of the slices that a vector of indices names."""
-    result = cloned(xp, input)
+    result = copy_in_order(xp, input)
     value = number_as(value, input.dtype)
     xp.setitem(result, along(dim, xp.reshape(index, (-1,))) if input.ndim else ..., value)
     return result
@@ -916,7 +916,7 @@ def _(value, ndim):
     return {"value": value[(slice(None), *(None,) * (ndim + 1 - value.ndim))]} if hasattr(value, "ndim") else {}
 
 
-@index_fill.batched
+@index_fill.batch_rule
 def _(batch, input, dim, index, value):
     ops = batch.ops
     if not input.ndim:
@@ -953,7 +953,7 @@ def _(ops, g, input_shape, index):
     return ops.put(ops.zeros_of(g, input_shape), index, g, True)
 
 
-@take.batched
+@take.batch_rule
 def _(batch, input, index):
     flat, places = batch.ops.reshape(input, (-1,)), batch.ops.reshape(index, (-1,))
     return batch.ops.reshape(batch.ops.index_select(flat, 0, places), index.shape)
@@ -994,7 +994,7 @@ def _(ops, g, source_shape, index):
     return ops.reshape(ops.take(g, index), source_shape)
 
 
-@put.batched
+@put.batch_rule
 def _(batch, input, index, source, accumulate):
     flat, places, values = [batch.ops.reshape(array, (-1,)) for array in (input, index, source)]
     write = batch.ops.index_add if accumulate else batch.ops.index_copy
@@ -1053,7 +1053,7 @@ def _(ops, g, input_shape, mask):
     return ops.masked_scatter(ops.zeros_of(g, shape), mask, g)
 
 
-@masked_select.batched
+@masked_select.batch_rule
 def _(batch, input, mask):
     if batch.is_batched(mask):
         raise RuntimeError(BATCHED_MASK)
@@ -1105,7 +1105,7 @@ def _ranks(ops, mask):
     return ops.where(mask, ops.cumsum(mask, 0) - 1, 0)
 
 
-@masked_scatter.batched
+@masked_scatter.batch_rule
 def _(batch, input, mask, source):
     ops = batch.ops
     shape = broadcast_shapes(input.shape, mask.shape)
@@ -1133,7 +1133,7 @@ def _(ops, g, mask, input_shape):
     return ops.masked_scatter(ops.zeros_of(g, input_shape), mask, g)
 
 
-@masked_gather.batched
+@masked_gather.batch_rule
 def _(batch, input, mask, shape):
     ops = batch.ops
     mask = ops.reshape(ops.expand(mask, input.shape), (-1,))
@@ -1152,6 +1152,6 @@ def argwhere(xp, input: Array):
     return xp.stack(xp.nonzero(input), axis=1)
 
 
-@argwhere.batched
+@argwhere.batch_rule
 def _(batch, input):
     raise RuntimeError(DYNAMIC_SHAPE.format(name="nonzero"))

@@ -20,7 +20,7 @@ class Origin(NamedTuple):
     attributes: tuple[tuple[str, Any], ...] = ()
 
     @property
-    def transposed(self) -> "Origin":
+    def second_order(self) -> "Origin":
         """The origin of the backward pass."""
         return Origin(second_order_name(self.node))
 
@@ -50,4 +50,4 @@ def along_axes(xp, input: Array, maps, origin=_UNNAMED):
 
 @along_axes.vjp("input")
 def _(ops, g, maps, origin):
-    return ops.along_axes(g, tuple([axis_map.transposed for axis_map in maps]), origin.transposed)
+    return ops.along_axes(g, tuple([axis_map.transpose for axis_map in maps]), origin.second_order)

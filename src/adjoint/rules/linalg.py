@@ -16,7 +16,7 @@ from adjoint.arrays.kernels.linalg.errors import not_converged, not_positive_def
 from adjoint.arrays.namespace import row_major, underlying
 from adjoint.arrays.shapes import broadcast_shapes
 
-from .contract import listed, long_name
+from .contract import long_name, shape_text
 from .declare import Array, constant, general
 
 # checks and errors ----------------------------------------------------------------------------------------------------
@@ -97,7 +97,7 @@ def is_negligible(xp, input: Array):
     return not xp.any(xp.abs(input) > 1e-2)
 
 
-@is_negligible.batched
+@is_negligible.batch_rule
 def _(batch, input):
     """All members together."""
     whole = underlying(input)
@@ -274,8 +274,8 @@ def _check_pinv(A, rtol):
     array = A._array
     if array.ndim < 2 or kind_of(array) in "iub":
         raise RuntimeError(
-            f"linalg.pinv({long_name(array)}{{{listed(array.shape)}}}): expected a tensor with 2 or more dimensions of "
-            "float, double, cfloat or cdouble types"
+            f"linalg.pinv({long_name(array)}{{{shape_text(array.shape)}}}): expected a tensor with 2 or more "
+            "dimensions of float, double, cfloat or cdouble types"
         )
 
 
@@ -325,7 +325,7 @@ def _(ops, g, A):
 
 @linalg_det.jvp("A")
 def _(ops, t, A):
-    return ops.sum(ops.conjugated(ops.cofactors(A)) * t, (t.ndim - 2, t.ndim - 1))
+    return ops.sum(ops.conjugate(ops.cofactors(A)) * t, (t.ndim - 2, t.ndim - 1))
 
 
 @general(core="(n,n)->(n,n)", method=False, function=False)
@@ -390,7 +390,7 @@ def _cofactors_derivative(ops, direction, A):
         return ops.zeros_like(A)
     finite = ops.isfinite(ops.sum(ops.abs(A), (A.ndim - 2, A.ndim - 1), True))
     u, s, vh = ops.linalg_svd(ops.where(finite, A, 0), False)
-    phase = ops.conjugated(ops.linalg_det(u) * ops.linalg_det(vh))[..., None, None]
+    phase = ops.conjugate(ops.linalg_det(u) * ops.linalg_det(vh))[..., None, None]
     inner = vh @ H(ops, direction) @ u
     pairs = _products_without_two(ops, s)
     along = ops.sum(pairs * diagonal(ops, inner)[..., None, :], (pairs.ndim - 1,))

@@ -184,7 +184,7 @@ def _banded_adjoint(ops, ab, lower, upper):
     """The conjugate transpose, stored alike: the diagonals in reverse order, each moved along."""
     last = ab.ndim - 1
     rows = [ops.roll(ab[..., r : r + 1, :], (r - upper,), (last,)) for r in range(lower + upper, -1, -1)]
-    return ops.conjugated(ops.cat(rows, last - 1))
+    return ops.conjugate(ops.cat(rows, last - 1))
 
 
 def _banded_product(ops, ab, x, lower, upper):
@@ -210,7 +210,7 @@ def _banded_outer(ops, v, x, lower, upper):
         if first >= last:
             rows.append(0 * ops.sum(x, columns))
             continue
-        diagonal = ops.sum(v[..., first + d : last + d, :] * ops.conjugated(x[..., first:last, :]), columns)
+        diagonal = ops.sum(v[..., first + d : last + d, :] * ops.conjugate(x[..., first:last, :]), columns)
         rows.append(ops.constant_pad_nd(diagonal, (first, n - last)))
     return ops.stack(rows, x.ndim - 2)
 

@@ -11,7 +11,7 @@ RULES = {
     """,
     "adjoint.rules.closed_forms": "special_function special_function_of_two",
     "adjoint.rules.contract": """
-        addmm addmv baddbmm bmm conj_transpose conjugated dot einsum identity linalg_cross linear matmul mm mv tensordot
+        addmm addmv baddbmm bmm conj_transpose conjugate dot einsum identity linalg_cross linear matmul mm mv tensordot
         trace vdot
     """,
     "adjoint.rules.convolution": "convolution convolution_weight transposed_convolution",
@@ -32,7 +32,7 @@ RULES = {
         ceil clamp clamp_max clamp_min clone clone_with_strides complex conj copy cos cosh div_number divide_or_zero eq
         exp exp2 expm1 fill floor floor_divide fmod ge gt hardshrink_backward hardsigmoid_backward hardtanh_backward
         hypot imag inverse_or_zero is_complex_array isfinite isinf isnan le leaky_relu_backward log log10 log1p log2
-        logaddexp logical_and logical_not logical_or logical_xor lt maximum minimum moved mul mul_number ne neg pow real
+        logaddexp logical_and logical_not logical_or logical_xor lt maximum minimum move mul mul_number ne neg pow real
         reciprocal relu remainder round rsqrt rsub sgn sigmoid sign sin sinh softshrink_backward sqrt square sub tan
         tanh threshold_backward true_divide trunc trunc_divide where zero
     """,
@@ -78,9 +78,10 @@ RULES = {
         series_correlation series_log series_power series_product series_quotient series_riccati series_wave
     """,
     "adjoint.rules.shape": """
-        as_strided cat diagonal embed_diagonal expand flip fold_windows joined joined_pairs pairs permute repeat reshape
-        restride roll split split_with_sizes squeeze squeeze_all squeeze_several stack sum_to_size t transpose tril triu
-        unbind unfold unsafe_split unsafe_split_with_sizes unsqueeze view view_as_complex view_as_real view_bits
+        as_strided cat diagonal embed_diagonal expand flip fold_windows join_results joined_pairs pairs permute repeat
+        reshape restride roll split split_with_sizes squeeze squeeze_all squeeze_several stack sum_to_size t transpose
+        tril triu unbind unfold unsafe_split unsafe_split_with_sizes unsqueeze view view_as_complex view_as_real
+        view_bits
     """,
     "adjoint.rules.sorting": "argsort kthvalue max median median_all min mode nanmedian nanmedian_all place sort topk",
     "adjoint.rules.sparse": "elements_at sampled_product sparse_array sparse_of sparse_product strided_of",

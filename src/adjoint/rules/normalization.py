@@ -19,7 +19,7 @@ _OPTIONS = {"axes": ("dims",), "method": False, "function": False, "shown": _SHO
 def _standardize(message):
     def kernel(xp, input: Array, weight: Array = None, bias: Array = None, dims=None, eps: Numeric = 1e-5):
         require_real(message, input)
-        results = vectors.standardized(input, weight, bias, dims, eps)
+        results = vectors.standardize(input, weight, bias, dims, eps)
         if results is not None:
             return results
         n = max(count(input.shape, dims), 1)
@@ -51,7 +51,7 @@ def _constant_axes(shape, dims):
 def _vjp(ops, g, input, weight, bias_shape, y1, y2, dims, eps, needs):
     # with x the standardised input and f = (var + eps) ** -0.5 the output is x * weight + bias; the mean of x is 0, so
     # the mean's contribution to the variance vanishes. Sums along axes of one weight come before the weight.
-    cotangents = native(vectors.standardized_back, g, input, weight, bias_shape, y1, y2, dims, eps, needs)
+    cotangents = native(vectors.standardize_back, g, input, weight, bias_shape, y1, y2, dims, eps, needs)
     if cotangents is not None:
         return cotangents
     of_output, of_mean, of_var = g

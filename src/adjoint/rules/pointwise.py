@@ -7,7 +7,7 @@ Of equal arguments of fmax and fmin the first gets the whole cotangent (maximum 
 from adjoint.arrays.dtypes import SCALAR, finfo, from_numpy_dtype, is_half, kind_of, numpy_dtype
 from adjoint.arrays.namespace import first_outside, is_lazy
 from adjoint.arrays.promotion import common_dtype, number_as
-from adjoint.runtime.caches import cached
+from adjoint.runtime.caches import memoize
 
 from .declare import Array, Constant, Number, elementwise, general, linear, passes_plain
 from .elementwise import LOG_2
@@ -254,7 +254,7 @@ def _limits(dtype, posinf, neginf):
     return highest if posinf is None else posinf, lowest if neginf is None else neginf
 
 
-@cached()
+@memoize()
 def _finite_limits(kind):
     info = finfo(kind)
     return info.max, info.min

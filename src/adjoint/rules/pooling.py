@@ -9,7 +9,7 @@ from math import prod
 
 from adjoint.arrays.kernels import axis_maps, scatter
 from adjoint.arrays.namespace import with_channels_as
-from adjoint.runtime.caches import cached
+from adjoint.runtime.caches import memoize
 
 from .declare import Array, Constant, Number, constant, general, linear, second_order_name
 from .elementwise import row_major_copy
@@ -41,7 +41,7 @@ def places_of_maxima(xp, input: Array, maps):
 
 def _of_filled_windows(ops, numbers, maps):
     """Drops cotangents or tangents of windows that hold only padding: their -inf depends on no element."""
-    filled = axis_maps.filled(maps)
+    filled = axis_maps.zero_fills(maps)
     return numbers if filled is None else ops.along_axes(numbers, filled)
 
 
@@ -50,7 +50,7 @@ def _(ops, g, input, maps):
     g = _of_filled_windows(ops, g, maps)
     # the input is saved, since the result may be overwritten: relu in place after pooling is usual
     image = tuple(input.shape[input.ndim - len(maps) :])
-    once = all(axis_map.transposed.passes == 1 for axis_map in maps)
+    once = all(axis_map.transpose.passes == 1 for axis_map in maps)
     return ops.on_places(g, ops.places_of_maxima(input, maps), image, len(maps), once)
 
 
@@ -203,11 +203,11 @@ def _(ops, g, maps):
 # margins --------------------------------------------------------------------------------------------------------------
 
 
-def _cut(pad):
+def _inverse_padding(pad):
     return tuple([-n for n in pad])
 
 
-@cached(1024)
+@memoize(1024)
 def _margins(shape, pad):
     """The shape of a padded array, the part of it that the array fills, and that part of the array; None if empty."""
     n = len(pad) // 2
@@ -234,7 +234,7 @@ def constant_pad_nd(xp, input: Array, pad, value: Number = 0):
 
 @constant_pad_nd.vjp("input")
 def _(ops, g, pad):
-    return ops.constant_pad_nd(g, _cut(pad))
+    return ops.constant_pad_nd(g, _inverse_padding(pad))
 
 
 @constant_pad_nd.jvp("input")

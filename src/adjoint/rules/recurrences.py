@@ -44,16 +44,16 @@ class Step:
     def __init__(self, rule: Rule, ops: Any, series: dict[str, Any], values: dict[str, Any], y: Any, level: Any):
         self.rule, self.ops, self.values, self.y, self.level = rule, ops, values, y, level
         self.n = min(s.shape[0] for s in flat(series.values()))
-        self.series = {name: cut(s, self.n) for name, s in series.items()}
+        self.series = {name: truncate(s, self.n) for name, s in series.items()}
 
-    def aligned(self, name: str) -> Any:
+    def align(self, name: str) -> Any:
         """The series of an input, with the number of axes of the result's series."""
         return with_rank(self.ops, self.series[name], self.y.ndim + 1)
 
     def complete(self, name: str) -> Any:
         """The series of an input, of a constant if it has none."""
         if name in self.series:
-            return self.aligned(name)
+            return self.align(name)
         value = self.values[name]
         like = next(flat(self.series.values()))
         value = self.ops.zeros_like(like[0]) + value
@@ -78,7 +78,7 @@ class Step:
 
     def constant(self, value: float, name: str) -> Any:
         """The series of a number, in the shape of an input's series."""
-        zeros = self.ops.zeros_like(self.aligned(name))
+        zeros = self.ops.zeros_like(self.align(name))
         return self.with_first(zeros[0] + value, zeros[1:])
 
 
@@ -91,10 +91,10 @@ def flat(series: Any) -> Iterator[Any]:
             yield member
 
 
-def cut(series: Any, n: int) -> Any:
+def truncate(series: Any, n: int) -> Any:
     """The first n coefficients."""
     if isinstance(series, list):
-        return [None if s is None else cut(s, n) for s in series]
+        return [None if s is None else truncate(s, n) for s in series]
     return series if series.shape[0] == n else series[:n]
 
 
@@ -270,7 +270,7 @@ def _by_jvp(step: Step) -> Any:
 
 def cut_all(series: dict[str, Any], n: int) -> dict[str, Any]:
     """The first n coefficients of each series."""
-    return {name: cut(s, n) for name, s in series.items()}
+    return {name: truncate(s, n) for name, s in series.items()}
 
 
 def needs_result(step: Step) -> bool:
@@ -299,7 +299,10 @@ def derive_series(step: Step, series: Any) -> Any:
 def _jvp(step: Step, rates: dict[str, Any], y: Any, n: int) -> Any:
     """The first n coefficients of the derivative of the results by t: the jvp on Tensors that have series."""
     tensors = {name: _tensors(step, rate, None) for name, rate in rates.items()}
-    values = {**step.values, **{name: _tensors(step, cut(s, n), step.values[name]) for name, s in step.series.items()}}
+    values = {
+        **step.values,
+        **{name: _tensors(step, truncate(s, n), step.values[name]) for name, s in step.series.items()},
+    }
     return step.level.series_of(lambda ops, transposed: jvp(step.rule, ops, tensors, values, y, transposed), n)
 
 
@@ -335,7 +338,7 @@ def _by_partials(step: Step, formulas: list[Any]) -> Any:
         return step.y[None]
     total = None
     for formula in formulas:
-        rest = step.aligned(formula.inputs[0])[1:]
+        rest = step.align(formula.inputs[0])[1:]
         values = [step.y if name == "y" else step.values[name] for name in formula.needs]
         total = plus(total, formula.call(step.ops, rest, *values))
     return step.result(total)
@@ -358,7 +361,7 @@ def _same(step: Step) -> Any:
     if all(
         isinstance(step.values[name], (int, float, complex)) or name in step.series for name in step.rule.inputs
     ) and (len(step.series) == len(step.rule.inputs)):
-        aligned = {name: step.aligned(name) for name in step.series}
+        aligned = {name: step.align(name) for name in step.series}
         return call(step.rule, step.ops, {**step.values, **aligned})
     return NotImplemented
 
@@ -370,10 +373,10 @@ def _product(step: Step) -> Any:
 def product_of(step: Step, left: str, right: str) -> Any:
     """The series of the product of two inputs."""
     if left in step.series and right in step.series:
-        return step.ops.series_product(step.aligned(left), step.aligned(right), 0)
+        return step.ops.series_product(step.align(left), step.align(right), 0)
     if left in step.series:
-        return step.aligned(left) * step.values[right]
-    return step.aligned(right) * step.values[left]
+        return step.align(left) * step.values[right]
+    return step.align(right) * step.values[left]
 
 
 def _square(step: Step) -> Any:
@@ -382,8 +385,8 @@ def _square(step: Step) -> Any:
 
 def _quotient(step: Step) -> Any:
     if "other" not in step.series:
-        return step.aligned("input") / step.values["other"]
-    return step.ops.series_quotient(step.complete("input"), step.aligned("other"), 0)
+        return step.align("input") / step.values["other"]
+    return step.ops.series_quotient(step.complete("input"), step.align("other"), 0)
 
 
 def _reciprocal(step: Step) -> Any:
@@ -422,10 +425,10 @@ def _power(step: Step) -> Any:
     base, exponent = step.values["input"], step.values["exponent"]
     if "exponent" not in step.series and isinstance(exponent, (int, float)):
         if exponent == int(exponent) and 0 <= exponent <= LARGEST_BY_PRODUCTS:
-            return whole_power(step, step.aligned("input"), int(exponent))
-        return step.ops.series_power(step.aligned("input"), exponent, 0)
+            return whole_power(step, step.align("input"), int(exponent))
+        return step.ops.series_power(step.align("input"), exponent, 0)
     if isinstance(base, (int, float)) and base > 0:
-        return step.ops.series_riccati(step.aligned("exponent") * log(base), "exp", 0)
+        return step.ops.series_riccati(step.align("exponent") * log(base), "exp", 0)
     return _power_of_series(step) if len(step.series) == 2 else NotImplemented
 
 

@@ -11,7 +11,7 @@ from adjoint.arrays.dtypes import finfo, float32, float64, from_numpy_dtype, is_
 from adjoint.arrays.kernels import cumulative, vectors
 from adjoint.arrays.kernels.products_and_sums import AVERAGE, SPREAD, SPREAD_MEAN, SUM_AXES, SUM_AXES_BACK, TOTAL
 from adjoint.arrays.namespace import count_true, is_lazy, native, row_major, underlying
-from adjoint.runtime.caches import cached
+from adjoint.runtime.caches import memoize
 
 from .declare import Array, Numeric, constant, general, linear, passes
 from .derive import plus
@@ -50,7 +50,7 @@ def restore(reduced, shape, dim, keepdim):
     return reduced[_new_axes(dim, len(shape))]
 
 
-@cached()
+@memoize()
 def _new_axes(dim, ndim):
     dims = dims_of(dim, ndim)
     return tuple([None if axis in dims else slice(None) for axis in range(ndim)])
@@ -370,7 +370,7 @@ def _variance(xp, input, dim, correction, keepdim):
     return total / max(n - correction, 0)
 
 
-@cached(128)
+@memoize(128)
 def _epsilon(kind):
     return finfo(from_numpy_dtype(kind)).eps
 

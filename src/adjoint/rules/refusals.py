@@ -4,7 +4,7 @@ from adjoint.arrays.dtypes import finfo, float16, float32, float64, from_numpy_d
 from adjoint.arrays.namespace import underlying
 from adjoint.arrays.promotion import common_dtype
 from adjoint.arrays.shapes import broadcast_shapes
-from adjoint.runtime.caches import cached
+from adjoint.runtime.caches import memoize
 
 from .declare import passes, passes_plain
 
@@ -106,7 +106,7 @@ def overflow_error(kind):
 _LEAST_MAXIMUM = finfo(float16).max
 
 
-@cached()
+@memoize()
 def _largest(kind):
     return finfo(kind).max
 

@@ -77,7 +77,7 @@ def _position(ops, coordinate, n, align_corners):
     return ((coordinate + 1) * n - 1) / 2, one * (n / 2)
 
 
-def _bound(ops, position, slope, n, padding, align_corners):
+def _pad_position(ops, position, slope, n, padding, align_corners):
     """The position that replaces one beyond the axis, and its slope."""
     if padding == "reflection":
         position, slope = _reflect(ops, position, slope, n, align_corners)
@@ -131,14 +131,14 @@ def _cubic(part, near, far):
 def _factors(ops, coordinate, n, mode, padding, align_corners):
     """Along one axis: the elements around a coordinate, -1 for none, their weights, and the weights' slopes."""
     position, slope = _position(ops, coordinate, n, align_corners)
-    position, slope = _bound(ops, position, slope, n, "zeros" if mode == "bicubic" else padding, align_corners)
+    position, slope = _pad_position(ops, position, slope, n, "zeros" if mode == "bicubic" else padding, align_corners)
     if mode == "nearest":
         return [_element(ops, ops.round(position), n)], [ops.ones_like(position)], [ops.zeros_like(position)]
     low = ops.floor(position)
     part = position - low
     if mode == "bilinear":
         return [_element(ops, low, n), _element(ops, low + 1, n)], [1 - part, part], [-slope, slope]
-    wholes = [_bound(ops, low + step, slope, n, padding, align_corners)[0] for step in (-1, 0, 1, 2)]
+    wholes = [_pad_position(ops, low + step, slope, n, padding, align_corners)[0] for step in (-1, 0, 1, 2)]
     near, far = _derivative(_NEAR), _derivative(_FAR)
     first, second, third, fourth = _cubic(part, near, far)
     slopes = [first * slope, second * slope, -third * slope, -fourth * slope]
@@ -251,29 +251,29 @@ def sample_weight(xp, grad: Array, input: Array, places: Constant):
 
 @sample.vjp("input")
 def _(ops, g, weight, places, input_shape):
-    return ops.sample_input(g, ops.conjugated(weight), places, input_shape[-1])
+    return ops.sample_input(g, ops.conjugate(weight), places, input_shape[-1])
 
 
 @sample.vjp("weight")
 def _(ops, g, input, places):
-    return ops.sample_weight(g, ops.conjugated(input), places)
+    return ops.sample_weight(g, ops.conjugate(input), places)
 
 
 @sample_input.vjp("grad")
 def _(ops, g, weight, places):
-    return ops.sample(g, ops.conjugated(weight), places)
+    return ops.sample(g, ops.conjugate(weight), places)
 
 
 @sample_input.vjp("weight")
 def _(ops, g, grad, places):
-    return ops.sample_weight(ops.conjugated(grad), g, places)
+    return ops.sample_weight(ops.conjugate(grad), g, places)
 
 
 @sample_weight.vjp("grad")
 def _(ops, g, input, places):
-    return ops.sample(ops.conjugated(input), g, places)
+    return ops.sample(ops.conjugate(input), g, places)
 
 
 @sample_weight.vjp("input")
 def _(ops, g, grad, places, input_shape):
-    return ops.sample_input(ops.conjugated(grad), g, places, input_shape[-1])
+    return ops.sample_input(ops.conjugate(grad), g, places, input_shape[-1])

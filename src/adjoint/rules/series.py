@@ -89,11 +89,11 @@ def _inverse(ops, series, dim):
 
 def _constant(ops, series, value, dim):
     """The series of a number, of the shape of another one."""
-    first, rest = _cut(dim, 0, 1), _cut(dim, 1, None)
+    first, rest = _index_along(dim, 0, 1), _index_along(dim, 1, None)
     return ops.cat([ops.zeros_like(series[first]) + value, ops.zeros_like(series[rest])], dim)
 
 
-def _cut(dim, start, stop):
+def _index_along(dim, start, stop):
     return (*(slice(None),) * dim, slice(start, stop), ...)
 
 

@@ -30,7 +30,7 @@ from adjoint.arrays.namespace import row_major, underlying
 from adjoint.arrays.shapes import expand_shape, require_dim, sum_to
 
 from .declare import Array, Arrays, constant, linear
-from .elementwise import cloned
+from .elementwise import copy_in_order
 
 
 def integers(operation, argument, values):
@@ -144,7 +144,7 @@ def _squeeze(name, node):
     def _(ops, g, input_shape):
         return ops.reshape(g, input_shape)
 
-    @squeeze.batched
+    @squeeze.batch_rule
     def _(batch, input, dim):
         if dim != ():
             return NotImplemented
@@ -177,7 +177,7 @@ def _(dims):
     return {"dims": (0, *dims)}
 
 
-@permute.batched
+@permute.batch_rule
 def _(batch, input, dims):
     data, _ = batch.strip(input)
     ndim = data.ndim - 1
@@ -245,7 +245,7 @@ def expanded_sizes(input, size):
 def expand(xp, input: Array, size):
     """A view with axes of length one repeated to the given sizes (-1: as it is), and new axes in front."""
     if type(size) is tuple and 1 not in size:
-        view = products_and_sums.expanded(input, size)
+        view = products_and_sums.expand(input, size)
         if view is not None:
             return view
     return expand_shape(xp, input, expanded_sizes(input, size))
@@ -385,7 +385,7 @@ def _(ops, g, dim):
     return list(ops.unbind(g, dim))
 
 
-def cut(input, sizes, dim):
+def split_views(input, sizes, dim):
     """Consecutive views of the input along dim, one for each size."""
     views, start = [], 0
     for n in sizes:
@@ -418,7 +418,7 @@ _OF_SIZES = {"keeps": ("input_shape", "split_sizes")}
 @linear(view=True, outputs=(), axes=("dim",), check=check_split, method=False, function=False, **_OF_SPLIT)
 def split(xp, input: Array, split_size, dim=0):
     """Views of split_size along one axis, the last of the rest."""
-    return cut(input, equal_sizes(input.shape[dim], split_size), dim)
+    return split_views(input, equal_sizes(input.shape[dim], split_size), dim)
 
 
 @split.vjp("input")
@@ -445,7 +445,7 @@ def check_split_with_sizes(input, split_sizes, dim):
 @linear(view=True, outputs=(), axes=("dim",), check=check_split_with_sizes, **_OF_SIZES)
 def split_with_sizes(xp, input: Array, split_sizes, dim=0):
     """Views of the given sizes along one axis."""
-    return cut(input, split_sizes, dim)
+    return split_views(input, split_sizes, dim)
 
 
 @split_with_sizes.vjp("input")
@@ -462,12 +462,12 @@ def _(ops, g, dim):
     shown={"node": None},
     undefined=True,
 )
-def joined(xp, members: Arrays, node):
+def join_results(xp, members: Arrays, node):
     """Several tensors as the results of one operation, which has a node of the given name."""
     return list(members)
 
 
-@joined.vjp("members")
+@join_results.vjp("members")
 def _(g):
     return g
 
@@ -475,7 +475,7 @@ def _(g):
 @linear(outputs=(), axes=("dim",), check=check_split, **_OF_SPLIT)
 def unsafe_split(xp, input: Array, split_size, dim=0):
     """As split(), but the pieces count as separate tensors, without the check that they share the input's memory."""
-    return cut(input, equal_sizes(input.shape[dim], split_size), dim)
+    return split_views(input, equal_sizes(input.shape[dim], split_size), dim)
 
 
 @unsafe_split.vjp("input")
@@ -486,7 +486,7 @@ def _(ops, g, dim):
 @linear(outputs=(), axes=("dim",), check=check_split_with_sizes, **_OF_SIZES)
 def unsafe_split_with_sizes(xp, input: Array, split_sizes, dim=0):
     """As split_with_sizes(), but the pieces count as separate tensors."""
-    return cut(input, split_sizes, dim)
+    return split_views(input, split_sizes, dim)
 
 
 @unsafe_split_with_sizes.vjp("input")
@@ -517,7 +517,7 @@ def _(ops, g, dim):
 @linear(moves=True, axes=("dims",), spread="dims")
 def flip(xp, input: Array, dims):
     """A copy with the order along the given axes reversed."""
-    return cloned(xp, xp.flip(input, axis=dims if input.ndim else ()))
+    return copy_in_order(xp, xp.flip(input, axis=dims if input.ndim else ()))
 
 
 @flip.vjp("input")
@@ -525,7 +525,7 @@ def _(ops, g, dims):
     return ops.flip(g, dims)
 
 
-@flip.batched
+@flip.batch_rule
 def _(batch, input, dims):
     return batch.ops.clone(input) if dims == () else NotImplemented
 
@@ -554,7 +554,7 @@ def _(dims):
     return None if dims is None else {}
 
 
-@roll.batched
+@roll.batch_rule
 def _(batch, input, shifts, dims):
     if dims is not None:
         return NotImplemented
@@ -640,7 +640,7 @@ def as_strided(xp, input: Array, shape, strides, offset, steps):
     It is a copy of the elements of that view where the strides of the input are not `steps`.
     """
     if not hasattr(input, "strides") or not has_steps(input, steps):
-        return restrided(xp, input, (input.shape, steps, 0), (shape, strides, offset), 0)
+        return restride_kernel(xp, input, (input.shape, steps, 0), (shape, strides, offset), 0)
     return xp.as_strided(input, shape, strides, offset)
 
 
@@ -688,7 +688,7 @@ def lies_in_rows(view, n):
     return view.size == n and view.flags.c_contiguous
 
 
-def restrided(xp, input, source, target, shared):
+def restride_kernel(xp, input, source, target, shared):
     """The kernel of `restride`."""
     span = cells(source, target)
     if hasattr(input, "strides") and input.size and meets_nowhere(source) and meets_nowhere(target):
@@ -716,7 +716,7 @@ def restride(xp, input: Array, source, target, shared):
     layout number `shared`. With shared=1 this is the transpose of reading a tensor of layout `target` as `source`;
     overlapping elements of a tensor share a cell in equal parts.
     """
-    return restrided(xp, input, source, target, shared)
+    return restride_kernel(xp, input, source, target, shared)
 
 
 @restride.vjp("input")

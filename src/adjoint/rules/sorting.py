@@ -299,7 +299,7 @@ def _mode(xp, input: Array, dim=-1, keepdim=False):
     same = xp.zeros(input.shape, dtype=bool)
     same[part(dim, 1)] = values[part(dim, 1)] == values[part(dim, 0, -1)]
     # how many equal elements come before each in the order
-    before = indices - xp.accumulated("maximum", xp.where(same, 0, indices), dim)
+    before = indices - xp.accumulate("maximum", xp.where(same, 0, indices), dim)
     best = xp.argmax(before, axis=dim, keepdims=True)
     return _pick(xp, input, xp.take_along_axis(order, best, axis=dim), dim, keepdim)
 

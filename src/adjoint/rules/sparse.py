@@ -30,15 +30,15 @@ def sparse_product(xp, values: Array, input: Array, layout):
 
 @sparse_product.vjp("values")
 def _(ops, g, input, layout):
-    return ops.sampled_product(g, ops.conjugated(input), layout)
+    return ops.sampled_product(g, ops.conjugate(input), layout)
 
 
 @sparse_product.vjp("input")
 def _(ops, g, values, layout):
-    return ops.sparse_product(ops.conjugated(values), g, layout.transposed())
+    return ops.sparse_product(ops.conjugate(values), g, layout.transpose())
 
 
-@sparse_product.batched
+@sparse_product.batch_rule
 def _(batch, values, input, layout):
     if batch.has(values):
         return batch.join(_for_members(batch, "sparse_product", values, input, layout, layout.shape[0]))
@@ -64,7 +64,7 @@ def _for_members(batch, name, first, second, layout, n):
     members = [data if dim == 0 else ops.expand(data, (size, *data.shape)) for data, dim in stripped]
     # the members stand below each other
     operands = [ops.reshape(data, (size * data.shape[1], *data.shape[2:])) for data in members]
-    result = getattr(ops, name)(*operands, layout.repeated(size))
+    result = getattr(ops, name)(*operands, layout.block_diagonal(size))
     return ops.reshape(result, (size, n, *result.shape[1:]))
 
 
@@ -86,20 +86,20 @@ def _check_sampled(left, right, layout):
 @multilinear(batching="loop", check=_check_sampled, **_HIDDEN)
 def sampled_product(xp, left: Array, right: Array, layout):
     """The product of left and the transpose of right, at the positions of a sparse matrix."""
-    return layout.sampled(xp, left, right)
+    return layout.sample_product(xp, left, right)
 
 
 @sampled_product.vjp("left")
 def _(ops, g, right, layout):
-    return ops.sparse_product(g, ops.conjugated(right), layout)
+    return ops.sparse_product(g, ops.conjugate(right), layout)
 
 
 @sampled_product.vjp("right")
 def _(ops, g, left, layout):
-    return ops.sparse_product(g, ops.conjugated(left), layout.transposed())
+    return ops.sparse_product(g, ops.conjugate(left), layout.transpose())
 
 
-@sampled_product.batched
+@sampled_product.batch_rule
 def _(batch, left, right, layout):
     return batch.join(_for_members(batch, "sampled_product", left, right, layout, layout.nnz))
 
@@ -154,7 +154,7 @@ def _of_cotangent(ops, g, pattern):
     return ops.reshape(entries, pattern.values_shape)
 
 
-sparse_array.batched(_refuse_batch)
+sparse_array.batch_rule(_refuse_batch)
 
 
 @linear(batching="loop", node="ToSparseBackward0", **_HIDDEN)
@@ -168,7 +168,7 @@ def _(ops, g):
     return ops.strided_of(g, None)
 
 
-sparse_of.batched(_refuse_batch)
+sparse_of.batch_rule(_refuse_batch)
 
 
 @linear(batching="loop", node="ToDenseBackward0", **_HIDDEN)

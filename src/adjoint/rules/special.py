@@ -10,7 +10,7 @@ from itertools import islice
 from math import comb, factorial
 
 from adjoint.arrays.dtypes import from_numpy_dtype, kind_of
-from adjoint.runtime.caches import cached
+from adjoint.runtime.caches import memoize
 
 from .declare import Array, Numeric, elementwise
 from .elementwise import PI
@@ -448,7 +448,7 @@ def _series(xp, input, order, sign):
     return total * half**order
 
 
-@cached(16)
+@memoize(16)
 def _coefficients(order):
     # the terms of the series, from the last one on
     return [1 / (factorial(k) * factorial(k + order)) for k in range(9, -1, -1)]

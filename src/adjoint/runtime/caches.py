@@ -12,12 +12,12 @@ R = TypeVar("R")
 _RESETS: list[Callable[[], object]] = []
 
 
-def cached(size: int | None = None, *, typed: bool = False) -> Callable[[Callable[..., R]], Callable[..., R]]:
+def memoize(size: int | None = None, *, typed: bool = False) -> Callable[[Callable[..., R]], Callable[..., R]]:
     """Keep the last results of a function of hashable arguments: at most `size`, all for None.
 
     typed: arguments of different types are different, though they are equal.
 
-    >>> @cached(2)
+    >>> @memoize(2)
     ... def square(n):
     ...     return n * n
     >>> square(3), square(3), square.cache_info().hits

@@ -133,7 +133,7 @@ class LateAttributes:
         """All names, without loading any."""
         return {*self.homes, *(name for table in self.tables for name in table.homes)}
 
-    def listed(self) -> list[str]:
+    def list_names(self) -> list[str]:
         """The `__dir__` of the module."""
         return sorted({*vars(sys.modules[self.module]), *self.names()})
 

@@ -7,7 +7,7 @@ import sys
 import warnings
 from typing import TYPE_CHECKING
 
-from adjoint.runtime.caches import cached
+from adjoint.runtime.caches import memoize
 
 if TYPE_CHECKING:
     from types import CodeType, FrameType
@@ -18,7 +18,7 @@ _always = False
 PACKAGE = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 
 
-@cached()
+@memoize()
 def is_own(code: CodeType) -> bool:
     """True for code of this package."""
     return code.co_filename.startswith(PACKAGE)

@@ -1,6 +1,7 @@
 """Trees of containers: taking the leaves out, and putting other leaves in.
 
-Containers are tuple, list, dict, OrderedDict, named tuples and dataclasses; None is a container without leaves.
+Containers are tuple, list, deque, dict, OrderedDict, defaultdict, named tuples and dataclasses; None is a container
+without leaves.
 Everything else is a leaf, also an instance of a subclass of these (a Size is a leaf). A dataclass field declared with
 `field(metadata={"static": True})` belongs to the structure and is not searched for leaves.
 """
@@ -9,11 +10,11 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
-from adjoint.runtime.caches import cached
+from adjoint.runtime.caches import memoize
 
 
 class Kind(NamedTuple):
@@ -64,6 +65,16 @@ def _show_dict(kind: type, pairs: list[tuple[Any, str]]) -> str:
     return items if kind is dict else f"{kind.__name__}({items})"
 
 
+def _show_default_dict(kind: type, pairs: list[tuple[Any, str]]) -> str:
+    *items, (_, factory) = pairs
+    return f"{kind.__name__}({factory}, {_show_dict(dict, items)})"
+
+
+def _show_deque(kind: type, pairs: list[tuple[Any, str]]) -> str:
+    *items, (_, length) = pairs
+    return f"{kind.__name__}({_show_list(list, items)}, maxlen={length})"
+
+
 def _show_fields(kind: type, pairs: list[tuple[Any, str]]) -> str:
     return f"{kind.__name__}({', '.join(f'{key}={text}' for key, text in pairs)})"
 
@@ -76,6 +87,22 @@ _MAPPING = Kind(
     lambda kind, keys, children, static: kind(zip(keys, children, strict=True)),
     "[{!r}]",
     _show_dict,
+)
+_DEFAULT_DICT = Kind(
+    tuple,
+    _index,
+    lambda kind, keys, children, static: kind(static["default_factory"], zip(keys, children, strict=True)),
+    "[{!r}]",
+    _show_default_dict,
+    lambda container: {"default_factory": container.default_factory},
+)
+_DEQUE = Kind(
+    _positions,
+    _index,
+    lambda kind, keys, children, static: kind(children, static["maxlen"]),
+    "[{!r}]",
+    _show_deque,
+    lambda container: {"maxlen": container.maxlen},
 )
 _NAMED_TUPLE = Kind(
     lambda container: container._fields,
@@ -93,7 +120,15 @@ _DATACLASS = Kind(
     _static_fields,
 )
 _NONE = Kind(lambda container: (), _index, lambda kind, keys, children, static: None, "", lambda kind, pairs: "None")
-_KINDS = {tuple: _TUPLE, list: _LIST, dict: _MAPPING, OrderedDict: _MAPPING, type(None): _NONE}
+_KINDS = {
+    tuple: _TUPLE,
+    list: _LIST,
+    deque: _DEQUE,
+    dict: _MAPPING,
+    OrderedDict: _MAPPING,
+    defaultdict: _DEFAULT_DICT,
+    type(None): _NONE,
+}
 
 
 def _kind_of(tree_type: type) -> Kind | None:
@@ -102,7 +137,7 @@ def _kind_of(tree_type: type) -> Kind | None:
     return _kind_by_class(tree_type) if kind is None else kind
 
 
-@cached(1024)
+@memoize(1024)
 def _kind_by_class(tree_type: type) -> Kind | None:
     if issubclass(tree_type, tuple) and hasattr(tree_type, "_fields") and hasattr(tree_type, "_make"):
         return _NAMED_TUPLE
@@ -153,6 +188,14 @@ def is_registered(tree_type: type) -> bool:
     return kind is not None and kind is not _DATACLASS
 
 
+def kind_of_keys(tree_type: type) -> str:
+    """The kind of the keys of a container: "field", "key" or "position"."""
+    kind = _kind_of(tree_type)
+    if kind is _NAMED_TUPLE or kind is _DATACLASS:
+        return "field"
+    return "key" if kind is _MAPPING or kind is _DEFAULT_DICT else "position"
+
+
 def is_container(tree_type: type) -> bool:
     """True for types whose instances are flattened.
 
@@ -193,6 +236,21 @@ class TreeDef:
     def n_leaves(self) -> int:
         """The number of leaves."""
         return 1 if self.type is None else sum(child.n_leaves for child in self.children)
+
+    @property
+    def num_leaves(self) -> int:
+        """The number of leaves, under torch's name."""
+        return self.n_leaves
+
+    @property
+    def num_nodes(self) -> int:
+        """The number of containers and leaves."""
+        return 1 + sum(child.num_nodes for child in self.children)
+
+    @property
+    def num_children(self) -> int:
+        """The number of members of the outermost container."""
+        return len(self.children)
 
     def unflatten(self, leaves: Iterable[Any]) -> Any:
         """A tree of this structure with the given leaves.
@@ -254,7 +312,7 @@ class TreeDef:
 LEAF = TreeDef(None)
 
 
-@cached(64)
+@memoize(64)
 def flat_tuple(n: int) -> TreeDef:
     """The structure of a tuple of n leaves, which most trees have."""
     return TreeDef(tuple, tuple(range(n)), (LEAF,) * n)

@@ -78,8 +78,8 @@ def _modules() -> Iterator[tuple[str, dict[str, Any]]]:
             yield name, vars(module)
 
 
-def _namespaces(without: set[str]) -> Iterator[dict[str, Any]]:
-    return (space for name, space in _modules() if name.partition(".")[0] not in without)
+def _namespaces(left_out: set[str]) -> Iterator[dict[str, Any]]:
+    return (space for name, space in _modules() if name.partition(".")[0] not in left_out)
 
 
 def _exchange(table: dict[int, Any]) -> None:

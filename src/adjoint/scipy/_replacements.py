@@ -21,7 +21,7 @@ from adjoint.interop.numpy_array.base import ARRAY, holds_array
 from adjoint.interop.numpy_array.calls import ORIGINALS, for_arrays
 from adjoint.interop.numpy_array.writes import make_writable
 from adjoint.interop.numpy_functions import FUNCTIONS
-from adjoint.runtime.caches import cached
+from adjoint.runtime.caches import memoize
 from adjoint.scipy._blocks import FILLED, depends, has_arrays, is_own, serves_differentiated_code, thread
 from adjoint.scipy._numbers import DOUBLE
 from adjoint.transforms.passing import CALLERS
@@ -245,7 +245,7 @@ def _of_scipy() -> Iterator[tuple[Any, Any]]:
 # all ------------------------------------------------------------------------------------------------------------------
 
 
-@cached()
+@memoize()
 def replacements() -> dict[int, tuple[Any, Any]]:
     """Pairs of an original function or distribution and its replacement, by the id of the original."""
     pairs: list[tuple[Any, Any]] = [(getattr(numpy, name), _of_numpy(name)) for name in (*MAKERS, *FILLED)]

@@ -79,7 +79,7 @@ class Flat:
 
     def start(self) -> Tensor:
         """The vector of the tree from which the layout was made."""
-        return self._joined(self.leaves)
+        return self._concatenate(self.leaves)
 
     def ravel(self, tree: Tree) -> Tensor:
         """The vector of a tree of this structure. Raises ValueError for other structures and shapes."""
@@ -91,9 +91,9 @@ class Flat:
                     f"{self.name}: expected shape {shape} at x{path}, as in the given value, but the function "
                     f"returned {tuple(leaf.shape)}"
                 )
-        return self._joined(leaves)
+        return self._concatenate(leaves)
 
-    def _joined(self, leaves: list[Tensor]) -> Tensor:
+    def _concatenate(self, leaves: list[Tensor]) -> Tensor:
         parts = [
             reshape(ops.view_as_real(leaf.to(kind)) if kind.is_complex else leaf, (size,)).to(self.kind)
             for leaf, kind, size in zip(leaves, self.kinds, self.sizes, strict=True)

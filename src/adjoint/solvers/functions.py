@@ -109,10 +109,10 @@ class FlatFunction:
     @calls_back
     def value(self, vector: Tensor) -> Tensor:
         """The function's result for a vector."""
-        evaluate = self.replayed() if self.compile else evaluation(self.function, self.flat, self.args)
-        return self.checked(evaluate(vector, *self.variables))
+        evaluate = self.compiled_evaluation() if self.compile else evaluation(self.function, self.flat, self.args)
+        return self.check_result(evaluate(vector, *self.variables))
 
-    def replayed(self) -> Callable[..., Any]:
+    def compiled_evaluation(self) -> Callable[..., Any]:
         """The compiled function of a vector and variables, one for each layout of the argument."""
         if self.flat not in self.compiled:
             self.compiled[self.flat] = values.compile(evaluation(self.function, self.flat, self.args))
@@ -149,7 +149,7 @@ class FlatFunction:
             raise constant_error(self.name, "x")
         return zeros_of(recording["leaf"], driver, options)
 
-    def checked(self, result: Any) -> Tensor:
+    def check_result(self, result: Any) -> Tensor:
         """The result as a tensor of the right shape."""
         raise NotImplementedError
 
@@ -203,7 +203,7 @@ def rows_of(end: Tensor, by: Tensor) -> Array:
 class ScalarFunction(FlatFunction):
     """A real function of a flat vector with its gradient, Hessian, and Hessian-vector products."""
 
-    def checked(self, result: Any) -> Tensor:
+    def check_result(self, result: Any) -> Tensor:
         tensor = as_tensor(result)
         if tensor.numel() != 1 or tensor.is_complex():
             raise ValueError(
@@ -238,14 +238,14 @@ class ScalarFunction(FlatFunction):
 class VectorFunction(FlatFunction):
     """A function from a flat vector of n numbers to m, with its Jacobian in several forms."""
 
-    def checked(self, result: Any) -> Tensor:
+    def check_result(self, result: Any) -> Tensor:
         return Flat(result, self.name, float64).start()
 
     def fun(self, x: Any) -> Array:
         """The values, of shape (m,)."""
         return to_numpy(self.at(x)["result"]).copy()
 
-    def transposed(self, recording: dict[str, Any]) -> tuple[Tensor, Tensor]:
+    def transposed_product(self, recording: dict[str, Any]) -> tuple[Tensor, Tensor]:
         """A blank u and J^T u with its history, whose own derivative is J."""
         blank = needing_grad(zeros(recording["result"].shape, dtype=float64))
         return blank, self.slope(recording, blank, create_graph=True)
@@ -258,7 +258,7 @@ class VectorFunction(FlatFunction):
         """The Jacobian at the known point."""
         if len(recording["result"]) <= len(recording["leaf"]):
             return to_numpy(self.slope(recording, identity(len(recording["result"])), is_grads_batched=True))
-        blank, gradient = self.transposed(recording)
+        blank, gradient = self.transposed_product(recording)
         return np.ascontiguousarray(rows_of(gradient, blank).T)
 
     def hess(self, x: Any, v: Any) -> Array:
@@ -272,7 +272,7 @@ class VectorFunction(FlatFunction):
         from scipy.sparse.linalg import LinearOperator
 
         recording = self.recorded_at(x)
-        blank, gradient = self.once("transposed", x, self.transposed)
+        blank, gradient = self.once("transposed product", x, self.transposed_product)
         result, leaf = recording["result"], recording["leaf"]
 
         def products(end: Tensor, by: Tensor) -> Callable[[Array], Array]:

@@ -76,7 +76,7 @@ class Equation:
             except LinAlgError:
                 raise LinAlgError(f"{self.name}: the Jacobian in x is singular") from None
         system = LinearSystem(self.along, self.linear, symmetric=self.symmetric, name=self.name)
-        return solution(system.transposed() if transposed else system, b, (x, args))
+        return solution(system.transpose() if transposed else system, b, (x, args))
 
     def along(self, vector: Tensor, params: Tree) -> Tensor:
         """The derivative of the residual along a vector, as `linear_solve` calls it."""
@@ -85,18 +85,18 @@ class Equation:
 
 
 @custom
-def solved(equation: Equation, start: Tensor, args: Tree) -> Tensor:
+def root_of(equation: Equation, start: Tensor, args: Tree) -> Tensor:
     """The root of an equation."""
     return equation.find(equation, start, args)
 
 
-@solved.vjp("args")
+@root_of.vjp("args")
 def _(g: Tensor, equation: Equation, args: Tree, y: Tensor) -> Tree:
     u = equation.solve_linear(y, args, g, transposed=True)
     return pulled_back(lambda a: equation.residual(y, a), args, -u)
 
 
-@solved.jvp("args")
+@root_of.jvp("args")
 def _(t: Tree, equation: Equation, args: Tree, y: Tensor) -> Tensor | None:
     change = pushed_forward(lambda a: equation.residual(y, a), args, t)
     return None if change is None else equation.solve_linear(y, args, -change)
@@ -266,7 +266,7 @@ def finish(
             ("its arguments", differentiated_leaves(args)),
         ]
     check_function(function or plain_residual, (start, args), name, "x0", targets)
-    return flat.unravel(solved(equation, start, args))
+    return flat.unravel(root_of(equation, start, args))
 
 
 def options_of(linear: Any, tol: float | None, max_iter: int, symmetric: bool = False) -> dict[str, Any]:

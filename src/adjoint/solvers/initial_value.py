@@ -139,7 +139,7 @@ def solve_ivp(
 class RateFunction(VectorFunction):
     """A function whose results have the structure and the shapes of its argument."""
 
-    def checked(self, result: Any) -> Tensor:
+    def check_result(self, result: Any) -> Tensor:
         return self.flat.ravel(result)
 
 

@@ -72,7 +72,7 @@ class LinearSystem:
         self.tol, self.max_iter, self.name = tol, max_iter, name
         self.symmetric = symmetric or (isinstance(method, str) and METHODS[method])
 
-    def transposed(self) -> LinearSystem:
+    def transpose(self) -> LinearSystem:
         """The system of the transposed map; for a symmetric map this system itself."""
         if self.symmetric:
             return self
@@ -138,7 +138,7 @@ def solution(system: LinearSystem, b: Tensor, params: Tree) -> Tensor:
 
 @solution.vjp
 def _(g: Tensor, system: LinearSystem, params: Tree, y: Tensor) -> dict[str, Tree]:
-    u = solution(system.transposed(), g, params)
+    u = solution(system.transpose(), g, params)
     return {"b": u, "params": pulled_back(lambda p: system.apply(y, p), params, -u)}
 
 

@@ -31,7 +31,7 @@ class Pattern:
         self.factors: dict[bytes, Any] = {}
         self.is_adjoint = False
 
-    def transposed(self) -> Pattern:
+    def transpose(self) -> Pattern:
         """The pattern of the transposed matrix."""
         other = Pattern(self.columns, self.rows, self.n)
         other.factors, other.is_adjoint = self.factors, not self.is_adjoint
@@ -71,7 +71,7 @@ def sparse_solution(pattern: Pattern, data: Tensor, b: Tensor) -> Tensor:
 
 @sparse_solution.vjp
 def _(g: Tensor, pattern: Pattern, data: Tensor, y: Tensor) -> dict[str, Tensor]:
-    u = sparse_solution(pattern.transposed(), data.conj(), g)
+    u = sparse_solution(pattern.transpose(), data.conj(), g)
     products = u[pattern.rows] * y[pattern.columns].conj()
     return {"data": -(products.sum(1) if products.ndim > 1 else products), "b": u}
 

@@ -12,7 +12,7 @@ _HELD = {
     "adjoint.tools.gradcheck.sparse_inputs": "as_sparse_gradcheck",
 }
 __getattr__ = _LateAttributes(__name__, {"linalg": "", **_by_name(_HELD)}, (_functions["sparse"],))
-__dir__ = __getattr__.listed
+__dir__ = __getattr__.list_names
 __all__ = sorted(
     {"SparseMatrix", "from_scipy", "hessian", "jacobian", "prepare_hessian", "prepare_jacobian", *__getattr__.names()}
 )

@@ -5,4 +5,4 @@ from adjoint.runtime.lazy import LateAttributes as _LateAttributes
 
 __all__ = sorted(_functions["special"].homes)
 __getattr__ = _LateAttributes(__name__, tables=(_functions["special"],))
-__dir__ = __getattr__.listed
+__dir__ = __getattr__.list_names

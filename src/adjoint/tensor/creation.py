@@ -29,13 +29,13 @@ from adjoint.arrays.size import CPU, as_device, check_shape, type_name
 from adjoint.core import errors
 from adjoint.core.graph import TensorBase, new_tensor
 from adjoint.core.holders import TensorHolder, tensor_of_array
-from adjoint.core.modes.batches import mapped
+from adjoint.core.modes.batches import vmap_batches
 from adjoint.core.modes.state import current
 from adjoint.core.operations.dependence import check_kept
-from adjoint.core.operations.public_functions import without
+from adjoint.core.operations.public_functions import skip_wrapper
 from adjoint.core.recorded import operations, raw_ops
 from adjoint.rules.refusals import check_number
-from adjoint.runtime.caches import cached
+from adjoint.runtime.caches import memoize
 from adjoint.runtime.lazy import LateModule
 from adjoint.runtime.once import warn_caller
 from adjoint.tensor import subclasses
@@ -307,7 +307,7 @@ def _takes_out(function: F) -> F:
         return _into(out, function(*args, **kwargs))
 
     call.takes_out = True
-    return without(function, call)
+    return skip_wrapper(function, call)
 
 
 @_takes_out
@@ -618,7 +618,7 @@ _SAME_OF_BATCH = "Vmap does not currently support same randomness with a batched
 
 def _differing() -> list[Any]:
     """The batches being run whose members get random numbers of their own. Raises RuntimeError where none may be."""
-    batches = mapped()
+    batches = vmap_batches()
     if not batches:
         return batches
     if any(batch.randomness == "error" for batch in batches):
@@ -841,7 +841,7 @@ def _triangle_indices(name: str, holds: Any) -> Any:
         array = filling.kept_copy(places, row * col, row, col, offset, kind.numpy)
         return _wrap(array, requires_grad, name, device)
 
-    @cached(64)
+    @memoize(64)
     def places(row: int, col: int, offset: int, kind: Any) -> Any:
         mask = holds.outer(numpy.arange(offset, row + offset), numpy.arange(col))
         return numpy.array(mask.nonzero(), kind)

@@ -11,7 +11,7 @@ from adjoint.core import errors
 from adjoint.core.graph import TensorBase, any_overrides, registry
 from adjoint.core.operations.naming import known_by
 from adjoint.core.operations.operation import PublicFunction
-from adjoint.core.operations.public_functions import without
+from adjoint.core.operations.public_functions import skip_wrapper
 from adjoint.runtime.lazy import LazyTable
 from adjoint.tensor import creation
 from adjoint.tensor.memory.pinning import pinnable, pinned_if_asked, signature_with_pin_memory
@@ -76,7 +76,7 @@ def on_default_device(function: F) -> F:
 
     if pins:
         call.__signature__ = signature_with_pin_memory(function)
-    public = without(function, call, "pin_memory", follows=True)
+    public = skip_wrapper(function, call, "pin_memory", follows=True)
     return public
 
 

@@ -15,7 +15,7 @@ from adjoint.core import errors
 from adjoint.core.edges import GradientEdge, as_edge
 from adjoint.core.engine import as_results, gradients_of, run_backward
 from adjoint.core.graph import TensorBase, new_tensor, output_dtype, output_shape, registry
-from adjoint.core.modes.batches import mapped, running
+from adjoint.core.modes.batches import running, vmap_batches
 from adjoint.core.modes.profiling import current_profiler
 from adjoint.core.modes.state import current
 from adjoint.core.recorded import TensorOps
@@ -80,7 +80,7 @@ def backward(
     tensor([2., 4.])
     """
     state = current()
-    if mapped() or (state.transforms and state.run is None):
+    if vmap_batches() or (state.transforms and state.run is None):
         raise RuntimeError(errors.BACKWARD_IN_TRANSFORM)
     if grad_variables is not None:
         warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=3)

@@ -113,8 +113,8 @@ def format_tensor(
     >>> format_tensor(np.array([1.0, 2.5]), suffixes=["requires_grad=True"])
     'tensor([1.0000, 2.5000], dtype=adjoint.float64, requires_grad=True)'
     """
-    if hasattr(array, "described"):
-        return array.described(lambda plain: format_tensor(plain, suffixes=suffixes, options=options))
+    if hasattr(array, "describe"):
+        return array.describe(lambda plain: format_tensor(plain, suffixes=suffixes, options=options))
     if type(array) is not np.ndarray and hasattr(array, "pattern"):
         return _format_sparse(array, suffixes, options, prefix)
     if is_lazy(array):

@@ -25,7 +25,7 @@ from adjoint.arrays.dtypes import (
 )
 from adjoint.arrays.infer import array_from_data
 from adjoint.arrays.layout import as_memory_format, deep_copy, sparse_coo, sparse_csr, strided
-from adjoint.arrays.namespace import address, computed, device_of, in_batch_of, is_lazy, no_array, on_device
+from adjoint.arrays.namespace import address, compute, device_of, in_batch_of, is_lazy, no_array, on_device
 from adjoint.arrays.shapes import require_dim
 from adjoint.arrays.size import CPU, Size, as_device, check_shape, device, printed, type_name
 from adjoint.arrays.size import device as _Device
@@ -637,12 +637,12 @@ class Tensor(ArithmeticTensor):
         if n != 1:
             several = "no values" if n == 0 else "more than one value"
             raise RuntimeError(f"Boolean value of Tensor with {several} is ambiguous")
-        return bool(computed(self._array))
+        return bool(compute(self._array))
 
     def _number(self, target: str = "complex") -> Any:
         if self.numel() != 1:
             raise ValueError("only one element tensors can be converted to Python scalars")
-        number = computed(self._array).item()
+        number = compute(self._array).item()
         if isinstance(number, complex) and target != "complex":
             if number.imag:
                 raise RuntimeError(f"value cannot be converted to type {target} without overflow")
@@ -671,7 +671,7 @@ class Tensor(ArithmeticTensor):
     def __index__(self) -> int:
         if self.numel() != 1 or kind_of(self._array) not in "iub":
             raise TypeError("only integer tensors of a single element can be converted to an index")
-        return int(computed(self._array).item())
+        return int(compute(self._array).item())
 
     def __hash__(self) -> int:
         return id(self)
@@ -728,7 +728,7 @@ class Tensor(ArithmeticTensor):
         """
         if self.numel() != 1:
             raise RuntimeError(f"a Tensor with {self.numel()} elements cannot be converted to Scalar")
-        return computed(self._array).item()
+        return compute(self._array).item()
 
     def compute(self) -> Tensor:
         """The values of a lazy tensor, over a dask array, as one over a NumPy array; of any other tensor itself.
@@ -739,7 +739,7 @@ class Tensor(ArithmeticTensor):
         >>> (adjoint.as_tensor(dask.array.ones(3, chunks=2)) * 2).compute()
         tensor([2., 2., 2.], dtype=adjoint.float64)
         """
-        return new_tensor(computed(self._array)) if is_lazy(self._array) else self.detach()  # type: ignore[return-value]
+        return new_tensor(compute(self._array)) if is_lazy(self._array) else self.detach()  # type: ignore[return-value]
 
     def tolist(self) -> Any:
         """Nested lists of Python numbers; a number for a zero-dimensional tensor.
@@ -750,7 +750,7 @@ class Tensor(ArithmeticTensor):
         >>> adjoint.tensor([[1, 2], [3, 4]]).tolist()
         [[1, 2], [3, 4]]
         """
-        return computed(self._array).tolist()
+        return compute(self._array).tolist()
 
     def numpy(self, *, force: bool = False) -> Any:
         """The array itself, sharing memory. Raises RuntimeError for a tensor that requires grad unless forced.
@@ -845,7 +845,7 @@ class Tensor(ArithmeticTensor):
         target = self.dtype if target_dtype is None else as_dtype(target_dtype, "to")
         converted = self if target is self.dtype else ops.cast(self, target)
         if target_device is not None and not lies_on(self, goal := as_device(target_device, "to")):
-            converted = ops.moved(converted, goal, self.device)
+            converted = ops.move(converted, goal, self.device)
         if copy and converted is self:
             converted = self.clone()
         return converted if order is None else converted.contiguous(memory_format=as_memory_format(order, "to"))

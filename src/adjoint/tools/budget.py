@@ -121,15 +121,15 @@ class Cell:
         Raises RuntimeError if it was modified in place since the graph saved it.
         """
         if self.counter is not None:
-            unmodified(self.array, self.counter, self.version)
+            array_of_saved(self.array, self.counter, self.version)
         array = self.again if self.array is None else self.array
         if array is None and self.stored is not None:
             array = self.stored.read()
-            if self.awaited(number):
+            if self.requests_left(number):
                 self.again = array
         return array
 
-    def awaited(self, number: int) -> int:
+    def requests_left(self, number: int) -> int:
         """The number of requests for the array that the pass with this number has still to make."""
         if self.pass_number != number:
             self.pass_number, self.waiting = number, self.n_saved
@@ -137,7 +137,7 @@ class Cell:
 
     def count_request(self, number: int) -> None:
         """Count one more request for the array by the pass with this number."""
-        if number >= 0 and self.awaited(number):
+        if number >= 0 and self.requests_left(number):
             self.waiting -= 1
             if not self.waiting:
                 self.again = None
@@ -179,7 +179,7 @@ class Outside(NamedTuple):
         return self.counter is not None and self.counter.value != self.version
 
 
-def unmodified(array: Any, counter: Any, version: int) -> Any:
+def array_of_saved(array: Any, counter: Any, version: int) -> Any:
     """The array of a saved tensor. Raises RuntimeError if it was modified in place since."""
     if counter.value != version:
         raise errors.modification_error(array, None, 0, counter, version, None)
@@ -366,9 +366,9 @@ class Recorder(Interceptor):
         if self.cell_of(array.base) is root:
             cell, array = root, array.base
         if cell.stored is None:
-            cell.stored = self.stored(array)
+            cell.stored = self.write_to_disk(array)
 
-    def stored(self, array: Any) -> StoredArray:
+    def write_to_disk(self, array: Any) -> StoredArray:
         """An array on disk."""
         if self.file is None:
             assert self.directory is not None
@@ -421,7 +421,7 @@ def _flat(args: list[Any] | tuple[Any, ...]) -> Iterator[Any]:
 
 def unpack(packed: Any) -> Any:
     """A saved tensor again."""
-    return new_tensor(unmodified(*packed) if isinstance(packed, Outside) else array_of(packed))
+    return new_tensor(array_of_saved(*packed) if isinstance(packed, Outside) else array_of(packed))
 
 
 # computing again ------------------------------------------------------------------------------------------------------
@@ -432,7 +432,7 @@ def array_of(cell: Cell) -> Any:
     number = run_number()
     array = cell.value(number)
     if array is None:
-        array = computed(cell, number)
+        array = compute(cell, number)
     for owner in cell.owners():
         owner.count_request(number)
     return array
@@ -456,7 +456,7 @@ def argument(value: Any, outputs: Outputs, call: Call, number: int) -> Any:
     return value
 
 
-def computed(target: Cell, number: int) -> Any:
+def compute(target: Cell, number: int) -> Any:
     """The array of a cell, from the nearest arrays that are there; others on the way that the pass needs stay there."""
     calls: dict[int, Call] = {}
     waiting = [target]
@@ -474,10 +474,10 @@ def computed(target: Cell, number: int) -> Any:
             outputs[call_number, nr] = out
         for reference in call.cells:
             cell = reference()
-            if cell is not None and cell is not target and cell.array is None and cell.awaited(number):
+            if cell is not None and cell is not target and cell.array is None and cell.requests_left(number):
                 cell.again = outputs[call_number, cell.nr]
     array = outputs[target.call.number, target.nr]
-    if target.awaited(number) > 1:
+    if target.requests_left(number) > 1:
         target.again = array
     return array
 
@@ -526,7 +526,7 @@ class Plan:
         families = list(self.families())
         fitting = [pair for family in families if (pair := self.densest(family)) is not None]
         if not fitting:
-            least = min(max(self.played(choice).timeline) for family in families for choice in self.patterns(family))
+            least = min(max(self.simulate(choice).timeline) for family in families for choice in self.patterns(family))
             raise ValueError(
                 f"checkpoint.auto: a budget of {readable(int(self.limit))} cannot be met; the least possible is "
                 f"{readable(least)}, {least / max(self.nbytes, 1):.3f} of the {readable(self.nbytes)} that are saved"
@@ -558,9 +558,9 @@ class Plan:
 
     def seconds_again(self, i: int) -> float:
         """The time to recompute a cell from saved cells."""
-        return sum(self.notes[k].seconds for k in self.needed(i, set(self.saved) - {i}))
+        return sum(self.notes[k].seconds for k in self.cells_for(i, set(self.saved) - {i}))
 
-    def needed(self, i: int, *there: set[int]) -> set[int]:
+    def cells_for(self, i: int, *there: set[int]) -> set[int]:
         """The cells that must be computed for one cell, from the existing ones."""
         needed, waiting = {i}, [i]
         while waiting:
@@ -573,7 +573,7 @@ class Plan:
     def densest(self, family: Family) -> tuple[Choice, Course] | None:
         """The choice of a family that keeps the most within the budget, and how it goes; None if all exceed it."""
         for choice in self.patterns(family):
-            course = self.played(choice)
+            course = self.simulate(choice)
             if max(course.timeline) <= self.limit:
                 return choice, course
         return None
@@ -593,7 +593,7 @@ class Plan:
                 before = after
             yield Choice(keep, family.stored - keep)
 
-    def played(self, choice: Choice) -> Course:
+    def simulate(self, choice: Choice) -> Course:
         """The function and its backward pass by a choice."""
         notes, (keep, stored) = self.notes, choice
         live, timeline = 0, [0]
@@ -604,7 +604,7 @@ class Plan:
         again: set[int] = set()
         for i in reversed(self.saved):
             if i not in keep and i not in again:
-                needed = {i} if i in stored else self.needed(i, keep, stored, again)
+                needed = {i} if i in stored else self.cells_for(i, keep, stored, again)
                 disk_sources = {
                     source for k in needed - stored for source in notes[k].sources if source in stored
                 } - again
@@ -642,7 +642,7 @@ class Plan:
         """The picture of `plot` as SVG: a notebook shows it, and `save(path)` writes it."""
         from adjoint.tools.memory_picture import Line, memory_picture
 
-        everything = self.played(Choice(set(self.saved), set())).timeline
+        everything = self.simulate(Choice(set(self.saved), set())).timeline
         lines = [Line("all kept", "#9aa5b1", everything), Line("planned", "#5b8ff9", self.timeline)]
         return memory_picture(lines, self.limit)
 
@@ -655,7 +655,7 @@ class Plan:
             from matplotlib.figure import Figure
 
             ax = Figure(figsize=(6, 3), layout="constrained").subplots()
-        everything = self.played(Choice(set(self.saved), set())).timeline
+        everything = self.simulate(Choice(set(self.saved), set())).timeline
         ax.plot([n / 1e6 for n in everything], color="tab:gray", label="all kept")
         ax.plot([n / 1e6 for n in self.timeline], color="tab:blue", label="planned")
         ax.axhline(self.limit / 1e6, color="tab:red", linestyle="--", label="budget")

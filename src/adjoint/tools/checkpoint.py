@@ -30,7 +30,7 @@ from adjoint.core.modes.draws import drawing_from
 from adjoint.core.modes.grad_mode import enable_grad
 from adjoint.core.modes.interceptors import CHECKPOINT, Interceptor
 from adjoint.core.modes.state import ATTRIBUTE, INTERCEPT, ModeBlock, current
-from adjoint.core.recorded import OpNode, operations, pack_by_mode, save_input, unpacked
+from adjoint.core.recorded import OpNode, operations, pack_by_mode, save_input, unpack_saved
 from adjoint.core.saved_hooks import saved_tensors_hooks
 from adjoint.runtime import pytree
 from adjoint.tensor.differentiate import needing_grad
@@ -299,12 +299,12 @@ class Region:
     def compare_numbers(self, notes: list[Note]) -> None:
         """Raise CheckpointError if the two runs saved different numbers of tensors."""
         if len(notes) > len(self.notes):
-            raise CheckpointError(TOO_MANY + self.explained(notes))
+            raise CheckpointError(TOO_MANY + self.explanation(notes))
         if len(notes) < len(self.notes):
             raise CheckpointError(
                 "adjoint.utils.checkpoint: A different number of tensors was saved during the original forward and "
                 f"recomputation.\nNumber of tensors saved during forward: {len(self.notes)}\nNumber of tensors saved "
-                f"during recomputation: {len(notes)}." + self.explained(notes)
+                f"during recomputation: {len(notes)}." + self.explanation(notes)
             )
 
     def compare(self, notes: list[Note]) -> None:
@@ -317,10 +317,10 @@ class Region:
         if differing:
             raise CheckpointError(
                 "adjoint.utils.checkpoint: Recomputed values for the following tensors have different metadata than "
-                "during the forward pass.\n" + "\n".join(differing) + self.explained(notes)
+                "during the forward pass.\n" + "\n".join(differing) + self.explanation(notes)
             )
 
-    def explained(self, notes: list[Note]) -> str:
+    def explanation(self, notes: list[Note]) -> str:
         """The first operation that differs, and with debug, all operations of both runs."""
         runs = {"first run": self.notes, "recomputation": notes}
         n = min(map(len, runs.values()))
@@ -376,7 +376,7 @@ def _take(value: Any, levels: dict[int, int]) -> Any:
     """The argument again: a tensor without the history outside of the region, with its tangents."""
     if not isinstance(value, _Argument):
         return value
-    tensor = unpacked(value.saved, None)
+    tensor = unpack_saved(value.saved, None)
     twin = tensor.detach()
     twin = needing_grad(twin) if needs_grad(tensor) else twin
     for n, tangent in value.tangents.items():
@@ -653,7 +653,7 @@ class _StoredResults:
 def _on_device(array: Any, target: Any) -> Any:
     """An array, which may be of a batch, on another device; itself where it lies there already."""
     source = device_of(array)
-    return array if source == target else operations["moved"].run([array, target, source], None)
+    return array if source == target else operations["move"].run([array, target, source], None)
 
 
 class _Selective(ModeBlock):

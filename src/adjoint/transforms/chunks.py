@@ -33,13 +33,13 @@ class Meter(Interceptor):
         """Count the results of a kernel; views show memory that is counted, or from outside."""
         results = operation.proceed_to_kernel(raw, half, self.position)
         arguments = [a for value in raw for a in (value if isinstance(value, (list, tuple)) else (value,))]
-        return self.counted(results, {id(owner(argument)) for argument in arguments})
+        return self.count_results(results, {id(owner(argument)) for argument in arguments})
 
     def node(self, run: Any, node: Any) -> Any:
         """Count the cotangents that a node gives."""
-        return self.counted(run.proceed(node, self.position), set())
+        return self.count_results(run.proceed(node, self.position), set())
 
-    def counted(self, results: Any, known_ids: set[int]) -> Any:
+    def count_results(self, results: Any, known_ids: set[int]) -> Any:
         """Results as they are; the bytes of memory that is not known count while it is there."""
         for result in results if isinstance(results, (tuple, list)) else (results,):
             array = owner(getattr(result, "_array", result))

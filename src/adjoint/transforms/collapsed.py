@@ -56,7 +56,7 @@ class CollapsedLevel(TaylorLevel):
 
     of_series = False
 
-    def derived(self, operation: Operation, tangents: dict[str, Any], values: list[Any], result: Any) -> Any:
+    def result_tangent(self, operation: Operation, tangents: dict[str, Any], values: list[Any], result: Any) -> Any:
         """The rows of the result (a tuple for several)."""
         rule = operation.rule
         if rule.kind == "constant":

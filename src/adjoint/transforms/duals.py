@@ -46,15 +46,41 @@ def tangent_of(tensor: TensorBase, number):
     if cython.cast(ThreadState, current()).forward_off:
         return None
     if tensor._tangents is not None and number in tensor._tangents:
-        return tensor._tangents[number]
-    view = tensor._view
-    if view is None or view.base._tangents is None or number not in view.base._tangents:
+        tangent = tensor._tangents[number]
+        if tangent is not None:
+            return tangent
+        base, steps = origin_of(tensor, number)
+    else:
+        view = tensor._view
+        base, steps = (None, ()) if view is None else (view.base, view.replay)
+    of_base = None if base is None or base._tangents is None else base._tangents.get(number)
+    if of_base is None:
         return None
     propagation = _propagations.get(number)
-    of_base = view.base._tangents[number]
-    tangent = replay_view(view.replay, of_base) if propagation is None else propagation.of_view(view.replay, of_base)
+    tangent = replay_view(steps, of_base) if propagation is None else propagation.of_view(steps, of_base)
     set_tangent(tensor, number, tangent)
     return tangent
+
+
+def origin_of(tensor: TensorBase, number):
+    """The primal without its tangent that a tensor is a view of, and the steps from it; (None, ()) for the primal."""
+    return getattr(tensor._tangents, "origins", {}).get(number, (None, ()))
+
+
+def hide_tangents(operation: Operation, values: list, number, result):
+    """Let views of a primal without its tangent have none either; they share the tangent that the primal gets later."""
+    source = values[0]
+    primal, steps = origin_of(source, number)
+    is_one: cython.bint = isinstance(result, TensorBase)
+    for nr, view in enumerate((result,) if is_one else result):
+        if cython.cast(TensorBase, view)._view is None:
+            continue
+        set_tangent(view, number, None)
+        tangents = view._tangents
+        if not hasattr(tangents, "origins"):
+            tangents.origins = {}
+        step = (operation, tuple(values[1:]), None if is_one else nr)
+        tangents.origins[number] = (source if primal is None else primal, (steps, step))
 
 
 def is_hidden(tensor: TensorBase, number):
@@ -206,11 +232,11 @@ def make_derivative(operation: Operation):
     return Derivative(operation, kind, tuple(partials))
 
 
-def derived(operation: Operation, tangents: dict, values: list, result):
+def result_tangent(operation: Operation, tangents: dict, values: list, result):
     """The tangent of the result (a tuple for several), of the result's dtype."""
     derivative = derivative_of(operation)
     if operation.rule.kind == "linear":
-        tangent = pushed(operation, tangents, values)
+        tangent = linear_jvp(operation, tangents, values)
     elif derivative is None:
         by_name = dict(zip(operation.arguments.names, values, strict=True))
         tangent = jvp(operation.rule, ops, tangents, by_name, result, transposed_jvp)
@@ -311,7 +337,7 @@ def ops_for(raw: list, tangents: dict):
     return raw_ops(model)
 
 
-def pushed(operation: Operation, tangents: dict, values: list):
+def linear_jvp(operation: Operation, tangents: dict, values: list):
     """The jvp of a linear operation, by the positions of arguments instead of names, for speed."""
     operands: list = list(values)
     is_prepared: cython.bint = True
@@ -484,15 +510,14 @@ def apply(operation: Operation, values: list):
             # an outer level may still be concerned
             result = operation.apply(list(values)) if outer or hidden else None
             if hidden:
-                for view in result if isinstance(result, tuple) else (result,):
-                    set_tangent(view, number, None)
+                hide_tangents(operation, values, number, result)
             return result
         result = operation.apply(list(values)) if outer else operation.proceed(values, DUAL_LEVELS)
         propagation = _propagations.get(number)
         if propagation is None:
-            tangent = derived(operation, tangents, values, result)
+            tangent = result_tangent(operation, tangents, values, result)
         else:
-            tangent = propagation.derived(operation, tangents, values, result)
+            tangent = propagation.result_tangent(operation, tangents, values, result)
     finally:
         state.heed(stack)
     if is_one:

@@ -24,6 +24,7 @@ from adjoint.transforms.duals import (
     DualLevels,
     is_hidden,
     laid_out_like,
+    origin_of,
     tangent_of,
     tangents_of,
 )
@@ -60,7 +61,7 @@ class Propagation:
     #: The tangents are series along a new first axis.
     of_series = False
 
-    def derived(self, operation: Operation, tangents: dict[str, Any], values: list[Any], result: Any) -> Any:
+    def result_tangent(self, operation: Operation, tangents: dict[str, Any], values: list[Any], result: Any) -> Any:
         """The tangent of a result (a tuple for several) from tangents of inputs by name."""
         raise NotImplementedError
 
@@ -146,12 +147,16 @@ def write(operation: Operation, values: list[Any]) -> None:
         operation.proceed_in_place(list(values), DUAL_LEVELS)
 
 
-def make_zero_tangent(tensor: TensorBase, number: int, coming: Tensor) -> Tensor | None:
+def make_zero_tangent(tensor: Any, number: int, coming: Tensor) -> Tensor | None:
     """Set zeros as the tangent of a tensor without one, and of its base.
 
     coming: the tangent that will be written there; the zeros get the same batches.
     """
-    base: Any = tensor if tensor._view is None or is_hidden(tensor, number) else tensor._view.base
+    if is_hidden(tensor, number):
+        base, _ = origin_of(tensor, number)
+    else:
+        base = None if tensor._view is None else tensor._view.base
+    base = tensor if base is None else base
     propagation = propagations.get(number)
     if propagation is not None:
         set_tangent(base, number, propagation.constant(base, coming))

@@ -181,7 +181,7 @@ class Recording:
         gradients = gradients if batched else differentiate.with_zeros(gradients, self.inputs)
         return [self.release(cotangent) for cotangent in gradients]
 
-    def released(self, tree: Tree) -> Tree:
+    def release_tree(self, tree: Tree) -> Tree:
         """A result as the caller gets it: without the history that only the aliases have."""
         if isinstance(tree, TensorBase):
             return self.release(tree)
@@ -316,7 +316,7 @@ def with_gradient(func: Function, argnums: Argnums, has_aux: bool, has_value: bo
         recording.finish(value, name)
         gradients = recording.gradients(recording.pull(recording.outputs, [None], False))
         gradient = gradients[0] if isinstance(argnums, int) else tuple(gradients)
-        more = ([recording.release(value)] if has_value else []) + ([recording.released(aux)] if has_aux else [])
+        more = ([recording.release(value)] if has_value else []) + ([recording.release_tree(aux)] if has_aux else [])
         return recording.close((gradient, more[0] if len(more) == 1 else tuple(more)) if more else gradient)
 
     return wrapper
@@ -372,8 +372,8 @@ def vjp(func: Function, *primals: Tree, has_aux: bool = False) -> tuple[Any, ...
     def pull(leaves: list[Any]) -> tuple[Tree, ...]:
         return tuple(recording.gradients(recording.pull(recording.outputs, leaves, True)))
 
-    value = recording.released(value)
-    return (value, pullback, recording.released(aux)) if has_aux else (value, pullback)
+    value = recording.release_tree(value)
+    return (value, pullback, recording.release_tree(aux)) if has_aux else (value, pullback)
 
 
 # forward mode ---------------------------------------------------------------------------------------------------------
@@ -472,9 +472,9 @@ def linearize(func: Function, *primals: Tree) -> tuple[Any, Function]:
         record = is_grad_enabled() and (recording.outer or any(t.requires_grad for t in drivers))
         options = {"retain_graph": True, "create_graph": record, "allow_unused": True}
         derivatives = differentiate.grad(ends, blanks, drivers, **options)
-        return recording.released(recording.structure.unflatten(differentiate.with_zeros(derivatives, blanks)))
+        return recording.release_tree(recording.structure.unflatten(differentiate.with_zeros(derivatives, blanks)))
 
-    return recording.released(recording.result), derivative
+    return recording.release_tree(recording.result), derivative
 
 
 def check_tangents(tangents: list[Any], kinds: list[tuple[Size, Any]]) -> None:
@@ -557,7 +557,7 @@ def jacrev(
         recording.check_outputs()
 
         jacobian = by_rows(recording, argnums, chunk_size)
-        return recording.close((jacobian, recording.released(aux)) if has_aux else jacobian)
+        return recording.close((jacobian, recording.release_tree(aux)) if has_aux else jacobian)
 
     return replay(wrapper, compile)
 
@@ -609,7 +609,7 @@ def jacobian(
         if n_results > n_arguments:
             return jacfwd(func, argnums, has_aux, chunk_size=chunk_size)(*args, **kwargs)
         result = by_rows(recording, argnums, chunk_size)
-        return recording.close((result, recording.released(aux)) if has_aux else result)
+        return recording.close((result, recording.release_tree(aux)) if has_aux else result)
 
     return replay(wrapper, compile)
 

@@ -94,7 +94,7 @@ class Job:
                 rows = rows or [Rows(x.numel()) for _ in columns]
                 for block, column in zip(rows, columns, strict=True):
                     block.add(column)
-            parts.append([block.joined() for block in rows])
+            parts.append([block.all_rows() for block in rows])
         return [
             self._of_tangents((number, k), output, x, [part[number] for part in parts])
             for number, output in enumerate(outputs)
@@ -198,9 +198,9 @@ class Rows:
         else:
             self.chunks.append(chunk)
 
-    def joined(self) -> Tensor:
+    def all_rows(self) -> Tensor:
         """All rows."""
-        return joined(self.chunks) if self.whole is None else new_tensor(self.whole)
+        return concatenate(self.chunks) if self.whole is None else new_tensor(self.whole)
 
 
 def is_plain(tensor: Tensor) -> bool:
@@ -235,10 +235,10 @@ def filled_up(chunks: Sequence[tuple[Tensor | None, tuple[int, ...]]]) -> Tensor
     model = next((chunk for chunk, _ in chunks if chunk is not None), None)
     if model is None:
         return None
-    return joined([model.new_zeros(shape) if chunk is None else chunk for chunk, shape in chunks])
+    return concatenate([model.new_zeros(shape) if chunk is None else chunk for chunk, shape in chunks])
 
 
-def joined(chunks: Sequence[Tensor]) -> Tensor:
+def concatenate(chunks: Sequence[Tensor]) -> Tensor:
     """Concatenates batches."""
     return chunks[0] if len(chunks) == 1 else ops.cat(tuple(chunks))
 

@@ -44,7 +44,7 @@ def rearrange(tensor: Tensor | Sequence[Tensor], pattern: str, **axes_lengths: i
         raise ValueError("Pattern must contain a single '->' separator")
     left, right = (read(text) for text in pattern.split("->"))
     check(left, right, pattern, axes_lengths)
-    left, right = unfolded(left, right, whole.dim())
+    left, right = expand_ellipsis(left, right, whole.dim())
     lengths = lengths_of(left, tuple(whole.shape), axes_lengths)
     order = [name for axis in left for name in axis]
     ways = [order.index(name) for axis in right for name in axis if name != "1"]
@@ -114,7 +114,7 @@ def check(left: Side, right: Side, pattern: str, sizes: dict[str, int]) -> None:
         raise ValueError(f"Identifiers not found in rearrange expression: {sorted(sizes.keys() - here)}")
 
 
-def unfolded(left: Side, right: Side, ndim: int) -> tuple[Side, Side]:
+def expand_ellipsis(left: Side, right: Side, ndim: int) -> tuple[Side, Side]:
     """Both sides with names for the ellipsis, and for axes of length 1 on the left.
 
     Raises ValueError if the number of axes differs from the tensor's.

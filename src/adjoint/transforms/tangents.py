@@ -58,6 +58,8 @@ def forget_level(number) -> None:
         tangents = holder()
         if tangents is not None:
             tangents.pop(number, None)
+            if hasattr(tangents, "origins"):
+                tangents.origins.pop(number, None)
 
 
 def set_tangent(tensor: TensorBase, number, tangent) -> None:

@@ -22,7 +22,7 @@ from adjoint.core.operations.operation import Operation
 from adjoint.core.operations.recorder import is_inexact
 from adjoint.rules.derive import batch, call
 from adjoint.rules.recurrences import Slot, Step, propagate
-from adjoint.runtime.caches import cached
+from adjoint.runtime.caches import memoize
 from adjoint.tensor.table import operations, ops
 from adjoint.tensor.transposed_jvp import transposed_jvp
 from adjoint.transforms import forward
@@ -40,7 +40,7 @@ class TaylorLevel(forward.Propagation):
 
     # what forward mode asks for -------------------------------------------------------------------------------------
 
-    def derived(self, operation: Operation, tangents: dict[str, Any], values: list[Any], result: Any) -> Any:
+    def result_tangent(self, operation: Operation, tangents: dict[str, Any], values: list[Any], result: Any) -> Any:
         """The series of the result (a tuple for several)."""
         by_name = dict(zip(operation.arguments.names, values, strict=True))
         input_series = {name: from_value(series, by_name[name]) for name, series in tangents.items()}
@@ -175,10 +175,10 @@ class Unchecked:
 
     def __getattr__(self, name: str) -> Any:
         operation = operations[name]
-        return operation if operation.rule.check is None else partial(unchecked, operation)
+        return operation if operation.rule.check is None else partial(apply_prepared, operation)
 
 
-def unchecked(operation: Operation, *args: Any, **kwargs: Any) -> Any:
+def apply_prepared(operation: Operation, *args: Any, **kwargs: Any) -> Any:
     """An operation on prepared arguments."""
     values = operation.arguments.bind(args, kwargs)
     if operation.arguments.sequence >= 0:
@@ -254,14 +254,14 @@ def library(array: Any) -> Any:
     return namespace(array)
 
 
-@cached()
+@memoize()
 def numbers(xp: Any, dtype: Any, ndim: int, n: int) -> Any:
     """The numbers from 1 to n along the first axis."""
     array = numpy.arange(1, n + 1).reshape(n, *(1,) * (ndim - 1))
     return new_tensor(xp.astype(xp.asarray(array), dtype))
 
 
-@cached()
+@memoize()
 def pairs(xp: Any, n: int) -> tuple[Any, Any, Any]:
     """The places j and k - j of all pairs of coefficients, and k."""
     rows = [(j, k - j, k) for k in range(n) for j in range(k + 1)]

@@ -13,4 +13,4 @@ __all__ = ["checkpoint", "data", "dlpack", "hooks", "swap_tensors"]
 
 if not _typing.TYPE_CHECKING:
     __getattr__ = _LateAttributes(__name__, {"data": "", "hooks": ""}, missing=_AttributeOf(__name__))
-    __dir__ = __getattr__.listed
+    __dir__ = __getattr__.list_names

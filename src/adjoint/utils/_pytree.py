@@ -6,20 +6,31 @@ None is a leaf, as in torch. A dataclass is a leaf unless it is registered.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any
 
 from adjoint.runtime import pytree as _pytree
 
 __all__ = [
+    "GetAttrKey",
+    "KeyEntry",
+    "MappingKey",
+    "SequenceKey",
     "TreeSpec",
+    "key_get",
+    "keystr",
     "register_pytree_node",
     "tree_all",
     "tree_any",
     "tree_flatten",
+    "tree_flatten_with_path",
+    "tree_is_leaf",
     "tree_iter",
     "tree_leaves",
+    "tree_leaves_with_path",
     "tree_map",
     "tree_map_only",
+    "tree_map_with_path",
     "tree_structure",
     "tree_unflatten",
 ]
@@ -97,6 +108,108 @@ def tree_all(pred: Callable[[Any], bool], tree: Any, is_leaf: _IsLeaf = None) ->
 def tree_any(pred: Callable[[Any], bool], tree: Any, is_leaf: _IsLeaf = None) -> bool:
     """True if a predicate is true of a leaf."""
     return any(map(pred, tree_leaves(tree, is_leaf)))
+
+
+def tree_is_leaf(tree: Any, is_leaf: _IsLeaf = None) -> bool:
+    """True if a tree is a single leaf."""
+    return _leaf(is_leaf)(tree)
+
+
+# paths ----------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class SequenceKey:
+    """The position of a member in a tuple, a list, or a registered container."""
+
+    idx: int
+
+    def __str__(self) -> str:
+        return f"[{self.idx!r}]"
+
+    def get(self, sequence: Any) -> Any:
+        """The member of a sequence."""
+        return sequence[self.idx]
+
+
+@dataclass(frozen=True)
+class MappingKey:
+    """The key of a value in a dictionary."""
+
+    key: Any
+
+    def __str__(self) -> str:
+        return f"[{self.key!r}]"
+
+    def get(self, mapping: Any) -> Any:
+        """The value in a dictionary."""
+        return mapping[self.key]
+
+
+@dataclass(frozen=True)
+class GetAttrKey:
+    """The name of a field of a named tuple."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return f".{self.name}"
+
+    def get(self, obj: Any) -> Any:
+        """The field of an object."""
+        return getattr(obj, self.name)
+
+
+KeyEntry = SequenceKey | MappingKey | GetAttrKey
+_Path = tuple[KeyEntry, ...]
+
+
+def _paths(structure: TreeSpec) -> list[_Path]:
+    """The path of each leaf."""
+    if structure.type is None:
+        return [()]
+    entry = {"field": GetAttrKey, "key": MappingKey, "position": SequenceKey}[_pytree.kind_of_keys(structure.type)]
+    pairs = zip(structure.keys, structure.children, strict=True)
+    return [(entry(key), *rest) for key, child in pairs for rest in _paths(child)]
+
+
+def tree_flatten_with_path(tree: Any, is_leaf: _IsLeaf = None) -> tuple[list[tuple[_Path, Any]], TreeSpec]:
+    """Pairs of the path and the leaf, and the structure.
+
+    >>> from adjoint.utils._pytree import keystr, tree_flatten_with_path
+    >>> pairs, _ = tree_flatten_with_path({"a": 1, "b": (2, 3)})
+    >>> [(keystr(path), leaf) for path, leaf in pairs]
+    [("['a']", 1), ("['b'][0]", 2), ("['b'][1]", 3)]
+    """
+    leaves, structure = tree_flatten(tree, is_leaf)
+    return list(zip(_paths(structure), leaves, strict=True)), structure
+
+
+def tree_leaves_with_path(tree: Any, is_leaf: _IsLeaf = None) -> list[tuple[_Path, Any]]:
+    """Pairs of the path and the leaf."""
+    return tree_flatten_with_path(tree, is_leaf)[0]
+
+
+def tree_map_with_path(func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: _IsLeaf = None) -> Any:
+    """As `tree_map`; the function gets the path of the leaf first."""
+    pairs, structure = tree_flatten_with_path(tree, is_leaf)
+    columns = [structure.flatten_up_to(rest) for rest in rests]
+    return structure.unflatten(func(*pair, *values) for pair, *values in zip(pairs, *columns, strict=True))
+
+
+def keystr(kp: _Path) -> str:
+    """A path, as Python writes it after the name of the tree."""
+    return "".join(map(str, kp))
+
+
+def key_get(obj: Any, kp: _Path) -> Any:
+    """The part of a tree at a path."""
+    for key in kp:
+        obj = key.get(obj)
+    return obj
+
+
+# classes of containers ------------------------------------------------------------------------------------------------
 
 
 def register_pytree_node(

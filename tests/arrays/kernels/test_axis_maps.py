@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from adjoint.arrays.kernels import axis_maps, scatter
-from adjoint.arrays.kernels.interpolation import cubics, filtered, lines, nearest
+from adjoint.arrays.kernels.interpolation import antialias_filter, cubics, lines, nearest
 from adjoint.arrays.libraries.numpy_namespace import xp
 
 MAPS = {
@@ -15,7 +15,7 @@ MAPS = {
     "lines": lines(9, 14, False, None, False),
     "lines between corners": lines(9, 5, True, None, True),
     "cubics": cubics(9, 20, False, None, False),
-    "filtered": filtered(9, 4, False, None, False, "bilinear"),
+    "antialias": antialias_filter(9, 4, False, None, False, "bilinear"),
     "nearest": nearest(9, 7, None, True),
     "picks": axis_maps.picks(9, (3, 3, 0, 8, 5)),
 }
@@ -30,7 +30,7 @@ def plain(x, axis, axis_map):
 @pytest.mark.parametrize("name", MAPS)
 def test_the_loop_equals_passes_over_whole_arrays(name, kind):
     rng = np.random.default_rng(5)
-    for axis_map in (MAPS[name], MAPS[name].transposed):
+    for axis_map in (MAPS[name], MAPS[name].transpose):
         for shape, axis in (((axis_map.n,), 0), ((2, axis_map.n, 3), 1), ((4, axis_map.n), 1), ((axis_map.n, 40), 0)):
             x = rng.normal(size=shape).astype(kind)
             x[x > 1] = -0.0

@@ -51,7 +51,7 @@ def test_loops_do_what_whole_arrays_do(monkeypatch: pytest.MonkeyPatch, maps: An
         np.testing.assert_array_equal(*places)
         assert places[0].dtype == places[1].dtype
         image = array.shape[2:]
-        once = bool(all(actual.transposed.passes == 1 for actual in maps))
+        once = bool(all(actual.transpose.passes == 1 for actual in maps))
         spread = both(monkeypatch, spread_back, tops[1], places[1], image, len(image), once)
         np.testing.assert_array_equal(*spread)
 
@@ -78,7 +78,7 @@ def test_a_few_large_windows(monkeypatch: pytest.MonkeyPatch, axes: Any, missing
         axis_maps.adaptive_means(41, 3),
         axis_maps.means(50, 12, 11, 0, 4, False),
         axis_maps.windows(60, 10, 15, 0, 1, 4),
-        axis_maps.windows(60, 10, 1, 0, 1, 51).transposed,
+        axis_maps.windows(60, 10, 1, 0, 1, 51).transpose,
     ],
 )
 @pytest.mark.parametrize("axis", [0, 1, 2])

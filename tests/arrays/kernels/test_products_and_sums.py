@@ -25,7 +25,7 @@ from adjoint.arrays.kernels.products_and_sums import (
     SPREAD_MEAN,
     TOTAL,
     VECTORS,
-    expanded,
+    expand,
     one_like,
     stacked_products,
 )
@@ -190,7 +190,7 @@ def test_sums_of_all_elements(kind):
 def test_sums_of_two_and_in_place(kind):
     def plus(a, b):
         with np.errstate(all="ignore"):
-            return adjoint.core.engine.summed(a, b, False)
+            return adjoint.core.engine.sum_of_cotangents(a, b, False)
 
     for shape in ((), (7,), (3, 4), (100, 90), (0, 2)):
         a, b = rng.normal(size=(2, *shape)).astype(kind)
@@ -367,11 +367,11 @@ def test_only_what_leads_to_the_inputs_runs():
 @compiled
 def test_views_and_ones_made_directly():
     x = rng.normal(size=(3, 1))
-    view = expanded(x, (2, 3, 4))
+    view = expand(x, (2, 3, 4))
     np.testing.assert_array_equal(view, np.broadcast_to(x, (2, 3, 4)))
-    assert view.flags.writeable and view.base is x and not expanded(np.broadcast_to(1.0, 2), (2, 2)).flags.writeable
+    assert view.flags.writeable and view.base is x and not expand(np.broadcast_to(1.0, 2), (2, 2)).flags.writeable
     for shape in ((3,), (2, 2), (-1, 3, 1), [3, 1], (3.0, 1)):
-        assert expanded(x, shape) is None
+        assert expand(x, shape) is None
     one = one_like(np.full((1, 1), 5, "f4"))
     assert (one.dtype, one.shape, one.item()) == (np.float32, (1, 1), 1)
     assert one_like(x) is None and one_like(np.ones((), int)) is None and one_like(np.ones((), "f2")) is None

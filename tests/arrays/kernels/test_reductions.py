@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from adjoint.arrays.kernels.products_and_sums import COUNT, MAX, MIN, PROD, SUM, reduced, summed_to
+from adjoint.arrays.kernels.products_and_sums import COUNT, MAX, MIN, PROD, SUM, reduce, summed_to
 from adjoint.arrays.libraries.numpy_namespace import xp
 
 compiled_only = pytest.mark.skipif(
-    reduced(SUM, np.ones((2, 2)), 0, False) is None, reason="only the compiled form has these loops"
+    reduce(SUM, np.ones((2, 2)), 0, False) is None, reason="only the compiled form has these loops"
 )
 
 UFUNCS = {SUM: np.add, PROD: np.multiply, MAX: np.maximum, MIN: np.minimum}
@@ -45,7 +45,7 @@ def test_numbers(kind: int, shape: Any, dtype: Any) -> None:
     missing.flat[::7] = np.nan
     for array in [*layouts(x), missing]:
         for axes, keepdims in itertools.product(axes_of(x.ndim), (False, True)):
-            result = reduced(kind, array, axes, keepdims)
+            result = reduce(kind, array, axes, keepdims)
             if result is not None:
                 check(result, UFUNCS[kind].reduce(array, axes, keepdims=keepdims))
 
@@ -55,7 +55,7 @@ def test_counts(shape: Any) -> None:
     x = np.random.default_rng(0).random(shape) > 0.5
     for array in layouts(x):
         for axes, keepdims in itertools.product(axes_of(x.ndim), (False, True)):
-            result = reduced(COUNT, array, axes, keepdims)
+            result = reduce(COUNT, array, axes, keepdims)
             if result is not None:
                 check(result, np.sum(array, axis=axes, keepdims=keepdims, dtype=np.int64))
             for name in ("any", "all"):
@@ -77,8 +77,8 @@ def test_counts(shape: Any) -> None:
     ],
 )
 def test_short_axes_have_loops(shape: Any, axes: Any) -> None:
-    assert all(reduced(kind, np.ones(shape), axes, False) is not None for kind in UFUNCS)
-    assert reduced(COUNT, np.ones(shape, bool), axes, False) is not None
+    assert all(reduce(kind, np.ones(shape), axes, False) is not None for kind in UFUNCS)
+    assert reduce(COUNT, np.ones(shape, bool), axes, False) is not None
 
 
 @pytest.mark.parametrize(
@@ -94,12 +94,12 @@ def test_short_axes_have_loops(shape: Any, axes: Any) -> None:
     ],
 )
 def test_other_arrays_are_left_to_numpy(x: Any) -> None:
-    assert reduced(SUM, x, 1, False) is None
+    assert reduce(SUM, x, 1, False) is None
 
 
 @pytest.mark.parametrize("axes", [2, -3, (0, 0), (0, -2), (), 1.0, [1]])
 def test_other_axes_are_left_to_numpy(axes: Any) -> None:
-    assert reduced(SUM, np.ones((3, 4)), axes, False) is None
+    assert reduce(SUM, np.ones((3, 4)), axes, False) is None
 
 
 def test_numpy_warns() -> None:

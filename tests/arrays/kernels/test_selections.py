@@ -5,14 +5,14 @@ import itertools
 import numpy as np
 import pytest
 
-from adjoint.arrays.kernels.products_and_sums import selected
+from adjoint.arrays.kernels.products_and_sums import select
 from adjoint.arrays.libraries.numpy_namespace import xp
 
 RNG = np.random.default_rng(3)
 KINDS = [np.float64, np.float32, np.float16, np.int64, np.int32, np.uint8, np.bool_, np.complex128, np.complex64]
 NUMBERS = [0, 1, -1, 0.5, float("nan"), float("inf"), 1e300, 2**24 + 1, 2**70, True, 1j]
 compiled_only = pytest.mark.skipif(
-    selected(np.ones(1, bool), np.ones(1), 0) is None, reason="only the compiled form has this loop"
+    select(np.ones(1, bool), np.ones(1), 0) is None, reason="only the compiled form has this loop"
 )
 
 
@@ -37,7 +37,7 @@ def test_values_and_types_are_numpys(kind, shape):
             try:
                 expected = np.where(condition, first, second)
             except OverflowError:
-                assert selected(condition, first, second) is None
+                assert select(condition, first, second) is None
                 continue
             result = xp.where(condition, first, second)
             assert (result.dtype, result.shape) == (expected.dtype, expected.shape)
@@ -47,7 +47,7 @@ def test_values_and_types_are_numpys(kind, shape):
 @compiled_only
 def test_plain_operands_have_a_loop():
     x, condition = np.ones(3), np.ones(3, bool)
-    assert all(selected(condition, *pair) is not None for pair in ((x, x), (x, 0), (0.5, x), (np.ones(()), x)))
+    assert all(select(condition, *pair) is not None for pair in ((x, x), (x, 0), (0.5, x), (np.ones(()), x)))
 
 
 def test_other_operands_are_left_to_numpy():
@@ -60,6 +60,6 @@ def test_other_operands_are_left_to_numpy():
         (x, 1j),
         (x.astype(np.float32), 1e300),
     ]
-    assert all(selected(condition, *pair) is None for pair in others)
-    assert selected(x, x, x) is None and selected(condition[::-1], x, x) is None and selected([True], x, x) is None
-    assert selected(np.ones(5000, bool), np.ones(5000), 0) is None
+    assert all(select(condition, *pair) is None for pair in others)
+    assert select(x, x, x) is None and select(condition[::-1], x, x) is None and select([True], x, x) is None
+    assert select(np.ones(5000, bool), np.ones(5000), 0) is None

@@ -29,7 +29,7 @@ def kernel(name: str, *arguments: Any) -> Any:
 def plain(monkeypatch: pytest.MonkeyPatch, function: Callable[[], Any]) -> Any:
     """The result of a function without these loops."""
     with monkeypatch.context() as patch:
-        for name in ("softmax", "softmax_back", "standardized", "standardized_back"):
+        for name in ("softmax", "softmax_back", "standardize", "standardize_back"):
             patch.setattr(vectors, name, lambda *_: None)
         return function()
 
@@ -147,7 +147,7 @@ def test_normalisation(monkeypatch: pytest.MonkeyPatch, kind: int, layout: Any, 
     for parameters in {(True, True), (weight is None, True), (True, bias is None), (False, False)}:
         w, b = [p if is_used else None for p, is_used in zip((weight, bias), parameters, strict=True)]
         for array in (x, np.asfortranarray(x)):
-            result = vectors.standardized(array, w, b, dims, 1e-5)
+            result = vectors.standardize(array, w, b, dims, 1e-5)
             if result is None:
                 # if the rows are not the last axes, the result would have the layout of the input
                 assert array is not x and dims != tuple(range(x.ndim - len(dims), x.ndim))
@@ -160,9 +160,9 @@ def test_normalisation(monkeypatch: pytest.MonkeyPatch, kind: int, layout: Any, 
         weight_shape = bias_shape = None
     else:
         weight_shape = bias_shape = weight.shape
-    _, mean, var = vectors.standardized(x, weight, bias, dims, 1e-5)
+    _, mean, var = vectors.standardize(x, weight, bias, dims, 1e-5)
     g = draw(shape), draw(mean.shape), draw(var.shape)
-    result = vectors.standardized_back(g, x, weight, bias_shape, mean, var, dims, 1e-5, (True, True, True))
+    result = vectors.standardize_back(g, x, weight, bias_shape, mean, var, dims, 1e-5, (True, True, True))
     expected = formula(monkeypatch, g, x, weight, bias_shape, mean, var, dims)
     np.testing.assert_allclose(result[0], expected[0], **close)
     for mine, theirs, expected_shape in zip(result[1:], expected[1:], (weight_shape, bias_shape), strict=True):
@@ -223,12 +223,12 @@ def formula(monkeypatch: pytest.MonkeyPatch, g: Any, x: Any, weight: Any, bias_s
 def test_layouts_that_are_left_to_whole_arrays() -> None:
     x = np.ones((4, 6, 8), np.float32)
     one = np.ones((1, 6, 1), np.float32)
-    assert vectors.standardized(x, one, one, (0, 2), 1e-5) is None  # short runs
-    assert vectors.standardized(x, None, None, (1,), 1e-5) is None  # axes between other axes
-    assert vectors.standardized(x, one, one[:, :1], (1, 2), 1e-5) is None
-    assert vectors.standardized(x, np.ones((1, 6, 8)), None, (1, 2), 1e-5) is None  # of another dtype
-    assert vectors.standardized(x.astype(np.float16), None, None, (1, 2), 1e-5) is None
-    assert vectors.standardized(x[:0], None, None, (1, 2), 1e-5) is None
+    assert vectors.standardize(x, one, one, (0, 2), 1e-5) is None  # short runs
+    assert vectors.standardize(x, None, None, (1,), 1e-5) is None  # axes between other axes
+    assert vectors.standardize(x, one, one[:, :1], (1, 2), 1e-5) is None
+    assert vectors.standardize(x, np.ones((1, 6, 8)), None, (1, 2), 1e-5) is None  # of another dtype
+    assert vectors.standardize(x.astype(np.float16), None, None, (1, 2), 1e-5) is None
+    assert vectors.standardize(x[:0], None, None, (1, 2), 1e-5) is None
     assert vectors.softmax(x.astype(np.complex64), 2, False) is None
     assert vectors.softmax_back(x, x.astype(np.float64), 2, False) is None
 
@@ -245,7 +245,7 @@ def test_large_arrays_are_no_programs(threads: int) -> None:
         np.testing.assert_array_equal(result, np.concatenate(expected))
         weight = np.ones((1, 300), np.float32)
         result = Fused(TABLE["native_layer_norm"].kernel(xp)).call([x, weight, weight, (1,), 1e-5], False)
-        expected = [vectors.standardized(x[i : i + 1], weight, weight, (1,), 1e-5)[0] for i in range(500)]
+        expected = [vectors.standardize(x[i : i + 1], weight, weight, (1,), 1e-5)[0] for i in range(500)]
         np.testing.assert_array_equal(result[0], np.concatenate(expected))
     finally:
         set_num_threads(before)

@@ -132,7 +132,7 @@ def test_many_sums_over_few_positions_are_matrix_products() -> None:
     geometry = Geometry((1, 1), (1, 1), (1, 1))
     x = np.ones((1, 64, 5, 5), np.float32)
     stack = convolution._reading((5, 5), (3, 3), (5, 5), geometry)
-    assert vectors.correlated(x, x, stack, 1) is None
+    assert vectors.correlate(x, x, stack, 1) is None
     expected = np.array([[16, 20, 16], [20, 25, 20], [16, 20, 16]], np.float32)
     np.testing.assert_array_equal(convolution.weight(xp, x, x, (3, 3), geometry, 1)[5, 7], expected)
 

@@ -254,7 +254,7 @@ def test_backward_runs_on_the_stream_that_is_current() -> None:
 
 def test_views_stay_in_their_memory(x: Any) -> None:
     with pytest.raises(RuntimeError, match="setStorage: sizes"):
-        namespace(x._array).strided(x._array, (5,), (4,))
+        namespace(x._array).view_with_strides(x._array, (5,), (4,))
 
 
 def test_modules_have_no_private_names() -> None:

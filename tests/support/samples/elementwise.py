@@ -119,7 +119,7 @@ SAMPLES: dict[str, list[Sample]] = {
         {"input": draw(2, 3), "dtype": adjoint.float64},
         {"input": draw(2, 3), "dtype": adjoint.complex128},
     ],
-    "moved": [{"input": draw(2, 3), "target": adjoint.device("cpu"), "source": adjoint.device("cpu")}],
+    "move": [{"input": draw(2, 3), "target": adjoint.device("cpu"), "source": adjoint.device("cpu")}],
     "copy": [
         {"input": draw(2, 3), "other": draw(3)},
         {"input": draw(2, 3), "other": draw(2, 3)},

@@ -13,7 +13,10 @@ TRIANGLE: list[Sample] = [
 
 #: Samples instead of derived ones.
 SAMPLES: dict[str, list[Sample]] = {
-    "joined": [{"members": [draw(2, 3), draw(4)], "node": "LinalgLuBackward0"}, {"members": [SCALAR], "node": "One"}],
+    "join_results": [
+        {"members": [draw(2, 3), draw(4)], "node": "LinalgLuBackward0"},
+        {"members": [SCALAR], "node": "One"},
+    ],
     **{
         name: [
             {"input": draw(2, 3, 4), "shape": (6, 4)},

@@ -25,14 +25,14 @@ class FakeEvent:
         self.waited = True
 
 
-def elapsed(first, last):
+def milliseconds_between(first, last):
     assert last.waited
     return last.time - first.time
 
 
 CUDA = SimpleNamespace(
     Event=FakeEvent,
-    get_elapsed_time=elapsed,
+    get_elapsed_time=milliseconds_between,
     Device=lambda: SimpleNamespace(id=3),
     runtime=SimpleNamespace(getDeviceCount=lambda: 1),
 )

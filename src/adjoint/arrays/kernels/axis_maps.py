@@ -16,8 +16,8 @@ import numpy
 
 from adjoint.arrays.dtypes import kind_of
 from adjoint.arrays.kernels import max_pooling, scatter
-from adjoint.arrays.kernels.products_and_sums import MAX, SUM, reduced
-from adjoint.runtime.caches import cached
+from adjoint.arrays.kernels.products_and_sums import MAX, SUM, reduce
+from adjoint.runtime.caches import memoize
 
 
 class computed_once:
@@ -78,7 +78,7 @@ class AxisMap:
         )
 
     @computed_once
-    def filled(self) -> AxisMap:
+    def zero_fill(self) -> AxisMap:
         """A map on the results: the identity for results with elements, 0 for the others."""
         return AxisMap(self.results, numpy.arange(self.results)[:, None], (self.weight != 0).any(1)[:, None])
 
@@ -179,7 +179,7 @@ class AxisMap:
                 yield Pass(into, _progression(index[begin:end]), weight)
 
     @computed_once
-    def transposed(self) -> AxisMap:
+    def transpose(self) -> AxisMap:
         """The transpose."""
         indices: tuple[Any, ...] = numpy.nonzero(self.weight)
         result, t = indices
@@ -193,7 +193,7 @@ class AxisMap:
         index[element, position] = result
         weights[element, position] = weight
         back = AxisMap(self.results, index, weights)
-        back.transposed = self
+        back.transpose = self
         return back
 
 
@@ -260,7 +260,7 @@ def _real(xp: Any, x: Any) -> Any:
     return xp.real(x).dtype if kind_of(x) == "c" else x.dtype
 
 
-@cached(1024)
+@memoize(1024)
 def _order(maps: tuple[AxisMap, ...]) -> tuple[float, bool, tuple[int, ...], tuple[int, ...]]:
     """Properties that do not depend on the array: the product of all scales, whether there are more results than
     elements, the maps that sum all elements, and the other maps in order, where the axis that shrinks most comes first.
@@ -310,7 +310,7 @@ def _by_slices(kind: int, ufunc: numpy.ufunc, x: Any, axis: int, bounds: Any) ->
     result = numpy.empty((*x.shape[:axis], len(bounds) // 2, *x.shape[axis + 1 :]), x.dtype)
     for i, (begin, end) in enumerate(bounds.reshape(-1, 2).tolist()):
         elements_of, into = x[_at(axis, slice(begin, end))], result[_at(axis, slice(i, i + 1))]
-        quick = reduced(kind, elements_of, axis, True)
+        quick = reduce(kind, elements_of, axis, True)
         if quick is None:
             ufunc.reduce(elements_of, axis, x.dtype, into, keepdims=True)
         else:
@@ -354,7 +354,7 @@ def _dense(xp: Any, x: Any, axis: int, axis_map: AxisMap) -> Any:
 # windows --------------------------------------------------------------------------------------------------------------
 
 
-@cached(1024)
+@memoize(1024)
 def windows(n: int, kernel: int, stride: int, padding: int, dilation: int, results: int) -> AxisMap:
     """The elements under a kernel at each of its positions; positions in the padding have no element."""
     index = numpy.arange(results)[:, None] * stride - padding + numpy.arange(kernel) * dilation
@@ -371,7 +371,7 @@ def counts(n: int, kernel: int, stride: int, padding: int, results: int, count_p
     return end - start
 
 
-@cached(1024)
+@memoize(1024)
 def means(n: int, kernel: int, stride: int, padding: int, results: int, count_padding: bool) -> AxisMap:
     """The elements under a kernel at each of its positions, divided by their number."""
     plain = windows(n, kernel, stride, padding, 1, results)
@@ -379,7 +379,7 @@ def means(n: int, kernel: int, stride: int, padding: int, results: int, count_pa
     return AxisMap(n, plain.index, plain.weight / number[:, None])
 
 
-@cached(1024)
+@memoize(1024)
 def adaptive(n: int, results: int) -> AxisMap:
     """Windows of about equal size that cover an axis: i begins at i n / results rounded down, and ends rounded up."""
     i = numpy.arange(results)
@@ -389,14 +389,14 @@ def adaptive(n: int, results: int) -> AxisMap:
     return AxisMap(n, numpy.where(in_window, index, 0), in_window)
 
 
-@cached(1024)
+@memoize(1024)
 def adaptive_means(n: int, results: int) -> AxisMap:
     """The means over these windows."""
     plain = adaptive(n, results)
     return AxisMap(n, plain.index, plain.weight / plain.weight.sum(1, keepdims=True))
 
 
-@cached(1024)
+@memoize(1024)
 def picks(n: int, index: tuple[int, ...]) -> AxisMap:
     """Single elements."""
     return AxisMap(n, numpy.asarray(index, numpy.int64).reshape(-1, 1))
@@ -500,7 +500,7 @@ class Element(NamedTuple):
     number: int
 
 
-@cached(256)
+@memoize(256)
 def elements(maps: tuple[AxisMap, ...]) -> tuple[Element, ...]:
     """All elements of the windows in the order of memory."""
     result = []
@@ -521,7 +521,7 @@ def elements_under(xp: Any, x: Any, element: Element) -> Any:
     return x
 
 
-@cached(256)
+@memoize(256)
 def _places(maps: tuple[AxisMap, ...]) -> numpy.ndarray:
     """The flat index of each element of each window, the last one twice: (windows * (elements + 1),)."""
     flat = numpy.zeros((1, 1), numpy.int64)
@@ -533,10 +533,10 @@ def _places(maps: tuple[AxisMap, ...]) -> numpy.ndarray:
     return numpy.concatenate([flat, flat[:, -1:]], axis=1).reshape(-1)
 
 
-@cached(256)
-def filled(maps: tuple[AxisMap, ...]) -> tuple[AxisMap, ...] | None:
+@memoize(256)
+def zero_fills(maps: tuple[AxisMap, ...]) -> tuple[AxisMap, ...] | None:
     """Maps that make results of windows without elements 0; None where each window has one."""
-    filled_maps = tuple(axis_map.filled for axis_map in maps)
+    filled_maps = tuple(axis_map.zero_fill for axis_map in maps)
     return None if all(axis_map.is_identity for axis_map in filled_maps) else filled_maps
 
 
@@ -551,7 +551,7 @@ def places_of_maxima(xp: Any, x: Any, maps: tuple[AxisMap, ...]) -> Any:
     ranges = [axis_map.ranges for axis_map in maps]
     if max_pooling.can_do(xp, x, len(maps)) and None not in ranges:
         places = max_pooling.maxima(x, ranges, True)
-        return places if filled(maps) is None else numpy.maximum(places, 0)
+        return places if zero_fills(maps) is None else numpy.maximum(places, 0)
     y = maxima(xp, x, maps)
     count = prod([axis_map.passes for axis_map in maps])
     kind = xp.uint8 if count < 256 else xp.int64

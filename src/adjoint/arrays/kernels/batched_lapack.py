@@ -18,7 +18,7 @@ from importlib import import_module
 
 import numpy
 
-from adjoint.runtime.caches import cached
+from adjoint.runtime.caches import memoize
 
 #: How BLAS names the types of elements, by NumPy's letters.
 _LETTERS = {"f": "s", "d": "d", "F": "c", "D": "z"}
@@ -55,7 +55,7 @@ def serves(name, kind):
     return compiled and _enabled and kind.char in _LETTERS and _capsule(name, kind.char) is not None
 
 
-@cached(None)
+@memoize(None)
 def _capsule(name, kind):
     """The capsule with the address of a routine; None if its signature is unexpected."""
     module, n = _ROUTINES[name]
@@ -84,7 +84,7 @@ def each(name, kind, count, *arguments):
 _KINDS = {int: numpy.intc, bytes: "S1"}
 
 
-@cached(1024)
+@memoize(1024)
 def _argument(value):
     """A number or letter in memory that a routine reads."""
     array = numpy.array(value, _KINDS[type(value)])

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy
 
 from adjoint.arrays.namespace import row_major
-from adjoint.runtime.caches import cached
+from adjoint.runtime.caches import memoize
 
 Shape = tuple[int, ...]
 
@@ -97,7 +97,7 @@ def _check_output(output: str, inputs: Sequence[str]) -> None:
             )
 
 
-@cached(512)
+@memoize(512)
 def explicit_equation(equation: str, ranks: tuple[int, ...]) -> str:
     """The equation with an explicit output, letters instead of ellipses, and no spaces.
 
@@ -151,7 +151,7 @@ def split_equation(equation: str) -> tuple[list[str], str]:
     return inputs.split(","), output
 
 
-@cached(512)
+@memoize(512)
 def check_sizes(equation: str, shapes: tuple[Shape, ...]) -> None:
     """Raise RuntimeError, in torch's words, unless the sizes of equal subscripts agree; size 1 broadcasts."""
     sizes: dict[str, int] = {}
@@ -173,7 +173,7 @@ def check_sizes(equation: str, shapes: tuple[Shape, ...]) -> None:
             sizes[letter] = n if before == 1 else before
 
 
-@cached(512)
+@memoize(512)
 def subscripts_met(equation: str, shapes: tuple[Shape, ...]) -> tuple[str, ...]:
     """Each operand's subscripts, each once, without subscripts of axes of size 1 that are broadcast.
 
@@ -198,7 +198,7 @@ def has_contraction(equation: str, shapes: tuple[Shape, ...]) -> bool:
 # the contractions ---------------------------------------------------------------------------------------------------
 
 
-@cached(512)
+@memoize(512)
 def contraction_path(equation: str, shapes: tuple[Shape, ...]) -> tuple[tuple[int, ...], ...]:
     """The operands of each contraction in turn; results are appended to the list.
 
@@ -298,7 +298,7 @@ def _pair(xp: Any, left: tuple[Any, str], right: tuple[Any, str], remaining: str
     return (product if plan.shape is None else xp.reshape(product, plan.shape)), plan.labels
 
 
-@cached(1024)
+@memoize(1024)
 def _is_turned(in_a: str, in_b: str, remaining: str) -> bool:
     """True if a label of the second operand alone leads the result: as the left factor it gives rows of memory."""
     return next((c in in_b for c in remaining if (c in in_a) is not (c in in_b)), False)
@@ -314,7 +314,7 @@ def _made_ready(xp: Any, array: Any, side: _Side) -> Any:
     return array if side.grouped is None else xp.reshape(array, side.grouped)
 
 
-@cached(1024)
+@memoize(1024)
 def _pair_plan(in_a: str, shape_a: Shape, in_b: str, shape_b: Shape, remaining: str) -> _Pair:
     size = dict(zip(in_b, shape_b, strict=True))
     # an axis of size 1 broadcasts against the other operand, so it can be dropped

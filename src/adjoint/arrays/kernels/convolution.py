@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 from adjoint.arrays.kernels import vectors
 from adjoint.arrays.namespace import row_major
-from adjoint.runtime.caches import cached
+from adjoint.runtime.caches import memoize
 
 Shape = tuple[int, ...]
 Index = tuple[Any, ...]
@@ -98,7 +98,7 @@ def _axis(raw: dict[int, tuple[int, int, int, int]], results: int, elements: tup
     return Axis(grids, max(results, whole - min(before, behind)), results, elements)
 
 
-@cached(1024)
+@memoize(1024)
 def _reading_axis(n: int, k: int, o: int, s: int, p: int, d: int) -> Axis:
     """An axis of the image as the kernel reads it from o positions."""
     elements = tuple([(i * d % s, i * d // s) for i in range(k)])
@@ -117,7 +117,7 @@ class Back(NamedTuple):
     elements: tuple[int, ...]
 
 
-@cached(1024)
+@memoize(1024)
 def _writing_axis(n: int, k: int, o: int, s: int, p: int, d: int) -> tuple[Back, ...]:
     """An axis of the image as the transpose writes it: for each phase, which elements see which part of o positions."""
     backs = []
@@ -154,7 +154,7 @@ class Stack:
         return tuple([axis.results for axis in self.axes])
 
 
-@cached(1024)
+@memoize(1024)
 def _stack(axes: tuple[Axis, ...]) -> Stack:
     lengths = tuple([axis.length for axis in axes])
     steps = [prod(lengths[i + 1 :]) for i in range(len(lengths))]
@@ -167,13 +167,13 @@ def _stack(axes: tuple[Axis, ...]) -> Stack:
     return Stack(axes, tuple(phases), tuple(elements), lengths, max(shift for _, shift in elements))
 
 
-@cached(1024)
+@memoize(1024)
 def _reading(image: Shape, kernel: Shape, outputs: Shape, geometry: Geometry) -> Stack:
     """An image as the kernel reads it from some positions."""
     return _stack(tuple([_reading_axis(*numbers) for numbers in zip(image, kernel, outputs, *geometry, strict=True)]))
 
 
-@cached(1024)
+@memoize(1024)
 def _reading_all(image: Shape, kernel: Shape, geometry: Geometry) -> tuple[Shape, Stack]:
     """The numbers of all positions, and the image as the kernel reads it from them."""
     outputs = geometry.outputs(image, kernel)
@@ -184,7 +184,7 @@ def _reading_all(image: Shape, kernel: Shape, geometry: Geometry) -> tuple[Shape
 Part = tuple[Index, Index, Stack | None]
 
 
-@cached(1024)
+@memoize(1024)
 def _writing(image: Shape, kernel: Shape, outputs: Shape, geometry: Geometry) -> Sequence[Part]:
     """The image as the transpose writes it: for each phase the part of the image and of the kernel, and the outputs.
 
@@ -367,7 +367,7 @@ def weight(xp: Any, y: Any, x: Any, kernel: Shape, geometry: Geometry, groups: i
     rows, channels = y.shape[1] // groups, x.shape[1] // groups
     stack = _reading(tuple(x.shape[2:]), kernel, outputs, geometry)
     if _by_vectors(x, y):
-        result = vectors.correlated(y, x, stack, groups)
+        result = vectors.correlate(y, x, stack, groups)
         if result is not None:
             return row_major(result.reshape(groups * rows, channels, *kernel))
     total = xp.zeros((groups, rows, len(stack.elements) * channels), dtype=y.dtype)

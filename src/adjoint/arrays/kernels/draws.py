@@ -13,7 +13,7 @@ from math import prod
 
 import numpy
 
-from adjoint.runtime.caches import cached
+from adjoint.runtime.caches import memoize
 
 _INT64 = numpy.dtype("int64")
 #: So many numbers are drawn here; NumPy lets other threads run meanwhile.
@@ -47,7 +47,7 @@ def integers(bits, shape, dtype, low, high):
     return None
 
 
-@cached(1)
+@memoize(1)
 def _are_numpys():
     """True if the numbers are those of this version of NumPy, as a few of each kind tell."""
     for dtype in (numpy.dtype("float32"), numpy.dtype("float64")):

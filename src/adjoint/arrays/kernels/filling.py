@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy
 
-from adjoint.runtime.caches import cached
+from adjoint.runtime.caches import memoize
 
 
 def eye(rows: int, columns: int | None = None, *, dtype: Any = float) -> Any:
@@ -27,7 +27,7 @@ def kept_copy(make: Any, size: int, *args: Any) -> Any:
 _KEPT = 1 << 10
 
 
-@cached(256)
+@memoize(256)
 def _eye(rows: int, columns: int, dtype: Any) -> Any:
     return numpy.eye(rows, columns, dtype=dtype)
 

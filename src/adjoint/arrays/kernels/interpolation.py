@@ -12,7 +12,7 @@ from typing import Any
 import numpy
 
 from adjoint.arrays.kernels.axis_maps import AxisMap
-from adjoint.runtime.caches import cached
+from adjoint.runtime.caches import memoize
 
 Float = type[numpy.floating[Any]]
 
@@ -24,7 +24,7 @@ def scale_of(n: int, results: int, align_corners: bool, factor: float | None, ki
     return kind(1.0 / factor) if factor else kind(n) / kind(results)
 
 
-@cached(512)
+@memoize(512)
 def nearest(n: int, results: int, factor: float | None, exact: bool, quick: bool = False) -> AxisMap:
     """The element at the place of each result, rounded down; `exact` starts from the middle of the result.
 
@@ -46,7 +46,7 @@ def _positions(results: int, scale: Any, align_corners: bool, kind: Float) -> An
     return i * scale if align_corners else scale * (i + kind(0.5)) - kind(0.5)
 
 
-@cached(512)
+@memoize(512)
 def lines(n: int, results: int, align_corners: bool, factor: float | None, single: bool) -> AxisMap:
     """The line between two neighbours; before the first element and behind the last, these."""
     kind: Any = numpy.float32 if single else numpy.float64
@@ -65,7 +65,7 @@ def _cubic(x: Any, a: float) -> Any:
     return numpy.where(x <= 1, near, numpy.where(x < 2, far, 0))
 
 
-@cached(512)
+@memoize(512)
 def cubics(n: int, results: int, align_corners: bool, factor: float | None, single: bool) -> AxisMap:
     """Cubic convolution of four neighbours; the first and last element are repeated beyond the ends."""
     kind: Any = numpy.float32 if single else numpy.float64
@@ -98,8 +98,10 @@ FILTERS: dict[str, tuple[Callable[[Any], Any], int]] = {
 }
 
 
-@cached(512)
-def filtered(n: int, results: int, align_corners: bool, factor: float | None, single: bool, mode: str) -> AxisMap:
+@memoize(512)
+def antialias_filter(
+    n: int, results: int, align_corners: bool, factor: float | None, single: bool, mode: str
+) -> AxisMap:
     """A filter as wide as the distance of results, if that is more than one element; the weights add up to 1."""
     kind: Any = numpy.float32 if single else numpy.float64
     function, size = FILTERS[mode]
@@ -115,7 +117,7 @@ def filtered(n: int, results: int, align_corners: bool, factor: float | None, si
     return AxisMap(n, numpy.where(in_window, index, 0), weight / weight.sum(1, keepdims=True))
 
 
-@cached(512)
+@memoize(512)
 def in_fixed_point(of: AxisMap) -> AxisMap:
     """A map with weights in fixed point, of as few bits as 16 can hold, as Pillow and torch take them for bytes."""
     weight = of.weight.copy()

@@ -274,7 +274,7 @@ static PyObject *adj_move(int kind, PyObject *values) {
     case ADJ_WINDOWS: return adj_windows(a, second, third, PyList_GET_ITEM(values, 3));
     case ADJ_AS_STRIDED:
         return adj_within(a, second, third, PyList_GET_ITEM(values, 3), PyList_GET_ITEM(values, 4));
-    case ADJ_SUM_AXES: return adj_reduced(ADJ_REDUCE_SUM, first, second, third == Py_True);
+    case ADJ_SUM_AXES: return adj_reduce(ADJ_REDUCE_SUM, first, second, third == Py_True);
     default: return adj_repeat(a, second, third, PyList_GET_ITEM(values, 3) == Py_True);
     }
 }

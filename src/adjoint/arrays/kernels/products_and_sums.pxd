@@ -51,7 +51,7 @@ cdef extern from "selections.h":
     object adj_select(object condition, object first, object second)
 
 cdef extern from "reductions.h":
-    object adj_reduced(int kind, object array, object axes, bint keepdims)
+    object adj_reduce(int kind, object array, object axes, bint keepdims)
     object adj_summed_to(object array, object shape)
 
 
@@ -103,15 +103,15 @@ cdef class ReadyProduct:
 cdef adj_matrix _matrix(tuple layout, bint is_row) except *
 
 
-cdef bint added(object to, object source)
+cdef bint add_into(object to, object source)
 cdef object plus(object a, object b)
 cdef bint _are_bound
-cpdef object expanded(object array, object shape)
+cpdef object expand(object array, object shape)
 cpdef object address_of(object array)
-cpdef object selected(object condition, object first, object second)
+cpdef object select(object condition, object first, object second)
 cpdef object one_like(object array)
 cpdef object summed_to(object array, object shape)
-cpdef object reduced(int kind, object array, object axes, bint keepdims)
+cpdef object reduce(int kind, object array, object axes, bint keepdims)
 cdef bint meet_in_short_rows(object left, object right)
 cpdef object stacked_products(object a, object b)
 cpdef object small_determinants(object matrices)

@@ -169,7 +169,7 @@ def can_be_ready(*arrays):
 _PRECISIONS = {numpy.dtype(numpy.float32), numpy.dtype(numpy.float64)}
 
 
-def added(to, source):
+def add_into(to, source):
     """Add an array to another one in place; False if NumPy must do it."""
     if cython.compiled:
         return adj_add_into(to, source)
@@ -196,20 +196,20 @@ def summed_to(array, shape):
     return None
 
 
-#: The reductions that `reduced` has, in the order of reductions.h; the last one is of truth values.
+#: The reductions that `reduce` has, in the order of reductions.h; the last one is of truth values.
 SUM, PROD, MAX, MIN, COUNT = range(5)
 
 
-def reduced(kind, array, axes, keepdims):
+def reduce(kind, array, axes, keepdims):
     """An array reduced over axes, an int or a tuple of ints, None for all; None if NumPy must do it.
 
     >>> import numpy
-    >>> result = reduced(SUM, numpy.ones((3, 2)), 1, False)
+    >>> result = reduce(SUM, numpy.ones((3, 2)), 1, False)
     >>> result is None or result.tolist() == [2.0, 2.0, 2.0]
     True
     """
     if cython.compiled:
-        return adj_reduced(kind, array, axes, keepdims)
+        return adj_reduce(kind, array, axes, keepdims)
     return None
 
 
@@ -224,9 +224,9 @@ def fast_sum(array, axis=None, dtype=None, keepdims=False):
     """
     quick = None
     if dtype is None:
-        quick = TOTAL.run(array) if axis is None and not keepdims else reduced(SUM, array, axis, keepdims)
+        quick = TOTAL.run(array) if axis is None and not keepdims else reduce(SUM, array, axis, keepdims)
     elif dtype is numpy.int64:
-        quick = reduced(COUNT, array, axis, keepdims)
+        quick = reduce(COUNT, array, axis, keepdims)
     return _add_reduce(array, axis, dtype, None, keepdims) if quick is None else quick
 
 
@@ -251,13 +251,13 @@ class ArrayMethod:
         return ArrayMethod, (self.name,)
 
 
-def expanded(array, shape):
+def expand(array, shape):
     """A view of an array with axes of length one repeated to a shape, a tuple, and new axes in front.
 
     It is writable if the array is. None where numpy.broadcast_to has to do it.
 
     >>> import numpy
-    >>> view = expanded(numpy.ones(()), (2, 3))
+    >>> view = expand(numpy.ones(()), (2, 3))
     >>> view is None or (view.shape, view.strides) == ((2, 3), (0, 0))
     True
     """
@@ -279,11 +279,11 @@ def address_of(array):
     return array.__array_interface__["data"][0]
 
 
-def selected(condition, first, second):
+def select(condition, first, second):
     """numpy.where of few elements of one type, arrays of one shape, arrays without axes and numbers; else None.
 
     >>> import numpy
-    >>> result = selected(numpy.array([True, False]), numpy.array([1.0, 2.0]), 0)
+    >>> result = select(numpy.array([True, False]), numpy.array([1.0, 2.0]), 0)
     >>> result is None or result.tolist() == [1.0, 0.0]
     True
     """

@@ -232,7 +232,7 @@ static void adj_reduce_axes(adj_reduction_loop loop, const char *x, const adj_re
 
 /* An array reduced over axes (an int, a tuple of ints, or None for all); None for what is not plain, where the loops
    gain nothing, and where NumPy has a floating point error to report. */
-static PyObject *adj_reduced(int kind, PyObject *object, PyObject *named, int keepdims) {
+static PyObject *adj_reduce(int kind, PyObject *object, PyObject *named, int keepdims) {
     if (!PyArray_CheckExact(object)) Py_RETURN_NONE;
     PyArrayObject *a = (PyArrayObject *)object;
     int precision = kind == ADJ_REDUCE_COUNT ? (PyArray_TYPE(a) == NPY_BOOL ? 0 : -1) : adj_precision(object);
@@ -324,7 +324,7 @@ static PyObject *adj_summed_to(PyObject *object, PyObject *shape) {
         if (axes == NULL) return NULL;
         for (int i = 0; i < count; i++) PyTuple_SET_ITEM(axes, i, PyLong_FromLong(named[i]));
         Py_DECREF(total);
-        total = adj_reduced(ADJ_REDUCE_SUM, object, axes, 1);
+        total = adj_reduce(ADJ_REDUCE_SUM, object, axes, 1);
         Py_DECREF(axes);
     }
     if (total == NULL || total == Py_None || PyArray_NDIM((PyArrayObject *)total) == n) return total;

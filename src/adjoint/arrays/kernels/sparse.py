@@ -24,7 +24,7 @@ class SparseLayout:
         self._transposed: SparseLayout | None = None
         self._template: Any = None
         self._order: Any = None
-        self._repeated: SparseLayout | None = None
+        self._block_diagonal: SparseLayout | None = None
         #: Data that other modules cache with the layout: factors of systems.
         self.derived_data: dict[Any, Any] = {}
 
@@ -33,7 +33,7 @@ class SparseLayout:
         """The number of stored values."""
         return len(self.rows)
 
-    def transposed(self) -> SparseLayout:
+    def transpose(self) -> SparseLayout:
         """The layout of the transposed matrix, for the same values."""
         if self._transposed is None:
             other = SparseLayout(self.shape[::-1], self.columns, self.rows)
@@ -42,18 +42,18 @@ class SparseLayout:
                 other._template, other._order = self._template.T, self._order
         return self._transposed
 
-    def repeated(self, n: int) -> SparseLayout:
+    def block_diagonal(self, n: int) -> SparseLayout:
         """The layout of n such matrices along a diagonal, with concatenated values; the last layout is cached.
 
-        >>> SparseLayout((1, 2), [0], [1]).repeated(2).columns
+        >>> SparseLayout((1, 2), [0], [1]).block_diagonal(2).columns
         array([1, 3])
         """
         shape = n * self.shape[0], n * self.shape[1]
-        if self._repeated is None or self._repeated.shape != shape:
+        if self._block_diagonal is None or self._block_diagonal.shape != shape:
             blocks = numpy.arange(n)[:, None]
             rows, columns = self.rows + blocks * self.shape[0], self.columns + blocks * self.shape[1]
-            self._repeated = SparseLayout(shape, rows.reshape(-1), columns.reshape(-1))
-        return self._repeated
+            self._block_diagonal = SparseLayout(shape, rows.reshape(-1), columns.reshape(-1))
+        return self._block_diagonal
 
     def template(self) -> Any:
         """A matrix of SciPy's with these places, in compressed rows or columns; `_order` sorts the values for it."""
@@ -90,7 +90,7 @@ class SparseLayout:
         terms = factors * xp.take(array, columns, axis=0)
         return xp.sum_at((self.shape[0], *array.shape[1:]), (rows,), terms)
 
-    def sampled(self, xp: Any, left: Any, right: Any) -> Any:
+    def sample_product(self, xp: Any, left: Any, right: Any) -> Any:
         """The values, at these positions, of left (m,) or (m, k) times the transpose of right (n,) or (n, k)."""
         rows, columns = xp.asarray(self.rows), xp.asarray(self.columns)
         if left.ndim == 1:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy
 
 from adjoint.arrays.kernels import products_and_sums
-from adjoint.runtime.caches import cached
+from adjoint.runtime.caches import memoize
 
 #: Up to this number of elements the masks of NumPy's functions are cached.
 _FEW = 4096
@@ -37,7 +37,7 @@ def _triangle(array: Any, k: int, is_upper: bool) -> Any:
     return numpy.where(below, zero, array) if is_upper else numpy.where(below, array, zero)
 
 
-@cached(64)
+@memoize(64)
 def lower_triangle(n: int, m: int, k: int) -> Any:
     """True below and on a diagonal of a matrix, which must not be written to."""
     return numpy.tri(n, m, k, bool)

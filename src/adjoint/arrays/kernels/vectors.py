@@ -20,7 +20,7 @@ from math import inf, prod
 import numpy
 
 from adjoint.runtime import crossovers
-from adjoint.runtime.caches import cached
+from adjoint.runtime.caches import memoize
 from adjoint.runtime.memory import with_kept_memory
 from adjoint.runtime.threads import get_num_threads
 
@@ -46,7 +46,7 @@ there = len(kinds()) > 0
 
 #: About how many positions of windows are worked on together, and at most how much memory for that.
 _POSITIONS, _MEMORY = 2048, 1 << 19
-#: The number of parts of the sums of `correlated`. Many sums over fewer positions are faster as matrix products.
+#: The number of parts of the sums of `correlate`. Many sums over fewer positions are faster as matrix products.
 _PARTS, _MANY_SUMS, _POSITIONS_OF_SUMS = 16, 1 << 15, 512
 #: How many rows of weights lie together; it depends on the kind of processor.
 _tile = 4
@@ -61,7 +61,7 @@ def can_do(*arrays):
     return all([array.size for array in arrays])
 
 
-@cached(1024)
+@memoize(1024)
 def _table(stack):
     """An adj_stack of vectors.h: numbers of phases and elements, lengths, results, reach; phases; elements."""
     missing = 3 - len(stack.axes)
@@ -75,7 +75,7 @@ def _table(stack):
     return numpy.array([*numbers, *phases, *[number for element in stack.elements for number in element]], numpy.int64)
 
 
-@cached(1024)
+@memoize(1024)
 def _pieces(stack, samples, channels, rows, item, memory=_MEMORY):
     """How many samples, or rows of results of one, are worked on together; None if that takes too much memory.
 
@@ -125,7 +125,7 @@ def _in_tiles(w):
     return numpy.concatenate(tiles, axis=1)
 
 
-def correlated(y, x, stack, groups):
+def correlate(y, x, stack, groups):
     """The sum over samples and positions of y (N, groups * rows, *results) times windows of x (N, C, *image).
 
     (groups, rows, C / groups, elements), or None where it cannot be done.
@@ -203,7 +203,7 @@ def softmax_back(g, y, dim, logarithm):
     return out
 
 
-@cached(1024)
+@memoize(1024)
 def _plain_columns(shape, dim):
     """The sizes of a job for the axis `dim`: matrices that follow each other, in which it is the first axis."""
     n, columns = shape[dim], prod(shape[dim + 1 :])
@@ -227,7 +227,7 @@ def _plain_rows(x):
     return rows, 1, n, n, 0, 1, 0, 0, min(rows, _PARTS), False
 
 
-@cached(1024)
+@memoize(1024)
 def _rows_of(shape, dims, weight):
     """The layout of the axes `dims` of contiguous arrays as rows of runs, with one weight for a run or for each
     element.
@@ -301,12 +301,12 @@ def _is_dense(x):
     return type(x) is not numpy.ndarray or x.flags.c_contiguous
 
 
-@cached(1024)
+@memoize(1024)
 def _means_shape(shape, dims):
     return tuple([1 if axis in dims else n for axis, n in enumerate(shape)])
 
 
-def standardized(x, weight, bias, dims, eps):
+def standardize(x, weight, bias, dims, eps):
     """(x - mean) / sqrt(var + eps) * weight + bias with mean and variance over axes; the mean; the variance."""
     sizes = _layout(x, weight, bias, dims)
     if sizes is None or not (_are_last(dims, x.ndim) or _is_dense(x)):
@@ -320,8 +320,8 @@ def standardized(x, weight, bias, dims, eps):
     return out, mean, var
 
 
-def standardized_back(g, x, weight, bias_shape, mean, var, dims, eps, needs):
-    """Cotangents of x, weight and bias from the cotangents of the three results of `standardized`."""
+def standardize_back(g, x, weight, bias_shape, mean, var, dims, eps, needs):
+    """Cotangents of x, weight and bias from the cotangents of the three results of `standardize`."""
     of_output, of_mean, of_var = g
     sizes = _layout(x, weight, None, dims)
     if sizes is None or not _row_wise((x, of_output, of_mean, of_var, mean, var)):
@@ -369,7 +369,7 @@ def squared_distances(x, dims, keepdims, divisor):
     return out
 
 
-@cached(1024)
+@memoize(1024)
 def _without_axes(shape, dims):
     return tuple([n for axis, n in enumerate(shape) if axis not in dims])
 
@@ -382,7 +382,7 @@ _CELLS = {"lstm": (4, 4), "gru": (3, 4), "tanh": (1, 0), "relu": (1, 0)}
 _SAMPLES = 64
 
 
-@cached(256)
+@memoize(256)
 def _ends(sizes, rows, batch):
     """The ends of the rows of each time step, with 0 in front; None if the rows do not fit."""
     if sizes is None:
@@ -517,7 +517,7 @@ def run_updates(rule, numbers, decay, shrink, maximize, nesterov, rows):
 _NORMS = (2, 1, inf)
 
 
-@cached(16)
+@memoize(16)
 def pairs(n):
     """The numbers of the first and the second of each pair of n points: (0, 1), (0, 2) ... (1, 2) ..."""
     return numpy.triu_indices(n, 1)

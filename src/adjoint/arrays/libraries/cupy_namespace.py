@@ -229,7 +229,9 @@ def sum_at(xp: Namespace, shape: tuple[int, ...], where: tuple[Any, ...], values
 
 
 @enter
-def strided(xp: Namespace, array: Any, shape: tuple[int, ...], strides: tuple[int, ...], offset: int = 0) -> Any:
+def view_with_strides(
+    xp: Namespace, array: Any, shape: tuple[int, ...], strides: tuple[int, ...], offset: int = 0
+) -> Any:
     """A view of the memory that an array lies in; strides, and the offset from the array's start, count bytes.
 
     Raises RuntimeError if it would leave that memory.
@@ -248,7 +250,7 @@ def strided(xp: Namespace, array: Any, shape: tuple[int, ...], strides: tuple[in
 def as_strided(xp: Namespace, array: Any, shape: tuple[int, ...], strides: tuple[int, ...], offset: int = 0) -> Any:
     """A strided view, with strides and offset in elements."""
     step = array.itemsize
-    return xp.strided(array, shape, tuple(k * step for k in strides), offset * step)
+    return xp.view_with_strides(array, shape, tuple(k * step for k in strides), offset * step)
 
 
 @enter

@@ -76,8 +76,8 @@ class Task:
         self.kernel, self.args, self.kwargs, self.member = kernel, args, kwargs, member
 
     def __call__(self, *pieces: Any) -> Any:
-        kwargs = {name: filled(value, pieces) for name, value in self.kwargs.items()}
-        result = self.kernel(*filled(self.args, pieces), **kwargs)
+        kwargs = {name: replace_numbers(value, pieces) for name, value in self.kwargs.items()}
+        result = self.kernel(*replace_numbers(self.args, pieces), **kwargs)
         return result if self.member is None else result[self.member]
 
     def result(self, i: int) -> Task:
@@ -95,7 +95,7 @@ def by_elements(kernel: Callable[..., Any], name: str, *values: Any, **options: 
     import dask.array as da
 
     leaves: list[Any] = []
-    args = tuple([placed(value, (da.Array, numpy.ndarray), leaves) for value in values])
+    args = tuple([number_leaves(value, (da.Array, numpy.ndarray), leaves) for value in values])
     return da.core.elemwise(Task(name, kernel, args, options), *leaves)
 
 
@@ -108,19 +108,19 @@ def by_lines(rule: Any, *values: Any, **options: Any) -> Any:
 
     arguments = dict(zip(rule.names, values, strict=False)) | options
     leaves: list[Any] = []
-    task = Task(rule.name, rule.kernel(numpy_xp), (), placed(arguments, da.Array, leaves))
+    task = Task(rule.name, rule.kernel(numpy_xp), (), number_leaves(arguments, da.Array, leaves))
     first = leaves[0]
     axis_values = [arguments[name] for name in rule.axes]
     dims = [axis for dim in axis_values for axis in (dim if isinstance(dim, tuple) else (dim,))]
     axes = {normalize_dim(axis, first.ndim) for axis in dims} if first.ndim else set()
     chunks = [(-1,) if i in axes else axis_chunks for i, axis_chunks in enumerate(first.chunks)]
-    arrays = [aligned(leaf, axes, chunks) for leaf in leaves]
+    arrays = [align_chunks(leaf, axes, chunks) for leaf in leaves]
     # a single line of zeros shows the axes of the result
     sample = task(*[numpy.zeros([n if i in axes else 1 for i, n in enumerate(a.shape)], a.dtype) for a in arrays])
     if not isinstance(sample, tuple):
-        return mapped(task, arrays, axes, sample)
+        return map_blocks(task, arrays, axes, sample)
     # blocks hold one array each: each result runs the kernel for itself
-    return tuple(mapped(task.result(i), arrays, axes, part) for i, part in enumerate(sample))
+    return tuple(map_blocks(task.result(i), arrays, axes, part) for i, part in enumerate(sample))
 
 
 def in_one_piece(rule: Any, *values: Any, **options: Any) -> Any:
@@ -131,7 +131,7 @@ def in_one_piece(rule: Any, *values: Any, **options: Any) -> Any:
     import dask.array as da
 
     leaves: list[Any] = []
-    arguments = placed(dict(zip(rule.names, values, strict=False)) | options, da.Array, leaves)
+    arguments = number_leaves(dict(zip(rule.names, values, strict=False)) | options, da.Array, leaves)
     for leaf in leaves:
         if leaf.nbytes > LARGEST_PIECE:
             raise NotImplementedError(
@@ -166,22 +166,22 @@ def harmless(shape: tuple[int, ...], dtype: Any) -> Any:
     return (1 / (1 + numpy.arange(size)) if dtype.kind in "fc" else numpy.zeros(size)).reshape(shape).astype(dtype)
 
 
-def placed(value: Any, kinds: Any, leaves: list[Any]) -> Any:
+def number_leaves(value: Any, kinds: Any, leaves: list[Any]) -> Any:
     """Arguments with a number for each array of some kinds; the arrays are added to the leaves."""
     if isinstance(value, dict):
-        return {name: placed(item, kinds, leaves) for name, item in value.items()}
+        return {name: number_leaves(item, kinds, leaves) for name, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return type(value)([placed(item, kinds, leaves) for item in value])
+        return type(value)([number_leaves(item, kinds, leaves) for item in value])
     if not isinstance(value, kinds):
         return value
     leaves.append(value)
     return LeafNumber(len(leaves) - 1)
 
 
-def filled(value: Any, pieces: tuple[Any, ...]) -> Any:
+def replace_numbers(value: Any, pieces: tuple[Any, ...]) -> Any:
     """An argument with arrays instead of their numbers."""
     if isinstance(value, (list, tuple)):
-        return type(value)([filled(item, pieces) for item in value])
+        return type(value)([replace_numbers(item, pieces) for item in value])
     return pieces[value] if isinstance(value, LeafNumber) else value
 
 
@@ -200,7 +200,7 @@ def lazily(call: Callable[..., Any], pieces: list[Any], sample: Any) -> Any:
     return da.from_delayed(delayed(call)(*pieces), sample.shape, sample.dtype)
 
 
-def aligned(array: Any, axes: set[int], chunks: list[tuple[int, ...]]) -> Any:
+def align_chunks(array: Any, axes: set[int], chunks: list[tuple[int, ...]]) -> Any:
     """An array with some axes unsplit and the others in given chunks, cropped to the array's length."""
     new_chunks: dict[int, Any] = {}
     for i, n in enumerate(array.shape):
@@ -216,7 +216,7 @@ def aligned(array: Any, axes: set[int], chunks: list[tuple[int, ...]]) -> Any:
     return array.rechunk(new_chunks) if new_chunks else array
 
 
-def mapped(call: Callable[..., Any], arrays: list[Any], axes: set[int], sample: Any) -> Any:
+def map_blocks(call: Callable[..., Any], arrays: list[Any], axes: set[int], sample: Any) -> Any:
     """The result of a kernel on every block; `sample` is its result for one line."""
     import dask.array as da
 
@@ -231,7 +231,7 @@ def mapped(call: Callable[..., Any], arrays: list[Any], axes: set[int], sample: 
     return da.map_blocks(call, *arrays, chunks=tuple(chunks), drop_axis=dropped or None, dtype=sample.dtype, meta=meta)
 
 
-def picked(array: Any, index: Any) -> Any:
+def read(array: Any, index: Any) -> Any:
     """array[index], for a basic index, and for arrays of places beside full slices.
 
     Raises NotImplementedError for a mask that is not computed, since the shape of the result depends on its values.
@@ -323,7 +323,7 @@ class Namespace:
     broadcast_shapes = staticmethod(broadcast_shapes)
     special = Elementwise(lambda: numpy_xp.special)
     linalg = Linalg()
-    getitem, setitem = staticmethod(picked), staticmethod(write)
+    getitem, setitem = staticmethod(read), staticmethod(write)
 
     def __getattr__(self, name: str) -> Any:
         function = getattr(importlib.import_module("array_api_compat.dask.array"), name, None)

@@ -21,13 +21,13 @@ from adjoint.arrays.kernels.products_and_sums import (
     SUM,
     ArrayMethod,
     address_of,
-    expanded,
+    expand,
     fast_sum,
-    reduced,
+    reduce,
 )
 from adjoint.arrays.shapes import check_size, normalize_dim
 from adjoint.runtime import crossovers
-from adjoint.runtime.caches import cached
+from adjoint.runtime.caches import memoize
 from adjoint.runtime.lazy import by_name
 from adjoint.runtime.threads import get_num_threads
 
@@ -102,7 +102,7 @@ def broadcast_to(array: Any, shape: tuple[int, ...]) -> Any:
     >>> broadcast_to(numpy.zeros(3), (2, 3)).flags.writeable
     True
     """
-    quick = expanded(array, shape)
+    quick = expand(array, shape)
     if quick is not None:
         return quick
     view = numpy.broadcast_to(array, shape)
@@ -172,7 +172,7 @@ def memory_of(array: Any) -> tuple[Any, int]:
     return flat.view(numpy.uint8), address_of(array) - address_of(flat)
 
 
-def strided(array: Any, shape: tuple[int, ...], strides: tuple[int, ...], offset: int = 0) -> Any:
+def view_with_strides(array: Any, shape: tuple[int, ...], strides: tuple[int, ...], offset: int = 0) -> Any:
     """A view of the memory that an array lies in; strides, and the offset from the array's start, count bytes.
 
     Raises RuntimeError if it would leave that memory.
@@ -206,7 +206,7 @@ def as_strided(array: Any, shape: tuple[int, ...], strides: tuple[int, ...], off
            [4, 5]])
     """
     step = array.itemsize
-    return strided(array, shape, tuple([k * step for k in strides]), offset * step)
+    return view_with_strides(array, shape, tuple([k * step for k in strides]), offset * step)
 
 
 def matrix_transpose(array: Any) -> Any:
@@ -223,7 +223,7 @@ def windows_along(array: Any, size: int, axis: int) -> Any:
            [2, 3]])
     """
     shape = (*array.shape[:axis], array.shape[axis] - size + 1, *array.shape[axis + 1 :], size)
-    return strided(array, shape, (*array.strides, array.strides[axis]))
+    return view_with_strides(array, shape, (*array.strides, array.strides[axis]))
 
 
 def places_in_memory(shape: tuple[int, ...], strides: tuple[int, ...], offset: int) -> Any:
@@ -322,10 +322,10 @@ def complex_of(real: Any, imag: Any) -> Any:
 # reductions
 
 
-def accumulated(name: str, array: Any, axis: int) -> Any:
+def accumulate(name: str, array: Any, axis: int) -> Any:
     """The results of a ufunc of all elements along an axis up to each.
 
-    >>> accumulated("maximum", numpy.array([1, 3, 2]), 0)
+    >>> accumulate("maximum", numpy.array([1, 3, 2]), 0)
     array([1, 3, 3])
     """
     return getattr(numpy, name).accumulate(array, axis=axis)
@@ -350,7 +350,7 @@ def expm(a: Any) -> Any:
     return exponential(a).astype(a.dtype, copy=False) if a.size else a.copy()
 
 
-def _reduction(kind: int, numpys: Any, reduce: Any) -> Any:
+def _reduction(kind: int, numpys: Any, of_ufunc: Any) -> Any:
     """One of NumPy's reductions, by the loops for short axes where these apply, else by its ufunc's method `reduce`.
 
     Python code around the ufunc takes longer than a small array.
@@ -360,26 +360,26 @@ def _reduction(kind: int, numpys: Any, reduce: Any) -> Any:
     def run(array: Any, axis: Any = None, keepdims: bool = False, dtype: Any = None, **options: Any) -> Any:
         if dtype is not None:
             options["dtype"] = dtype
-        quick = None if options else reduced(kind, array, axis, keepdims)
+        quick = None if options else reduce(kind, array, axis, keepdims)
         if quick is not None:
             return quick
         if options or type(array) is not numpy.ndarray:
             return numpys(array, axis=axis, keepdims=keepdims, **options)
-        return reduce(array, axis, None, None, keepdims)
+        return of_ufunc(array, axis, None, None, keepdims)
 
     return run
 
 
-def _truth_reduction(numpys: Any, reduce: Any, of_all: bool) -> Any:
+def _truth_reduction(numpys: Any, of_ufunc: Any, of_all: bool) -> Any:
     """numpy.any, or numpy.all (`of_all`): by the number of truth values over short axes, else by the ufunc."""
 
     @functools.wraps(numpys)
     def run(array: Any, axis: Any = None, keepdims: bool = False) -> Any:
-        counts = reduced(COUNT, array, axis, keepdims)
+        counts = reduce(COUNT, array, axis, keepdims)
         if counts is None:
             if type(array) is not numpy.ndarray:
                 return numpys(array, axis=axis, keepdims=keepdims)
-            return reduce(array, axis, bool, None, keepdims)
+            return of_ufunc(array, axis, bool, None, keepdims)
         return counts == array.size // counts.size if of_all else counts > 0
 
     return run
@@ -449,7 +449,7 @@ def select(condition: Any, first: Any, second: Any) -> Any:
     >>> select(numpy.array([True, False]), numpy.array([1.0, 2.0]), 0)
     array([1., 0.])
     """
-    quick = products_and_sums.selected(condition, first, second)
+    quick = products_and_sums.select(condition, first, second)
     if quick is not None:
         return quick
     if type(condition) is not numpy.ndarray or condition.size < crossovers.BRANCHLESS or condition.dtype != bool:
@@ -481,7 +481,7 @@ def flip(array: Any, axis: int | tuple[int, ...] | None = None) -> Any:
     return array[_flip_index(axis, array.ndim)]
 
 
-@cached(256)
+@memoize(256)
 def _flip_index(axis: int | tuple[int, ...] | None, ndim: int) -> tuple[slice, ...]:
     axes = range(ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
     flips = {normalize_dim(k, ndim) for k in axes}
@@ -512,7 +512,7 @@ def softplus(array: Any) -> Any:
 def _trace(matrix: Any) -> Any:
     """The sum of the diagonal of one matrix of floating point numbers, or None."""
     if type(matrix) is numpy.ndarray and matrix.ndim == 2:
-        return reduced(SUM, matrix.diagonal(), 0, False)
+        return reduce(SUM, matrix.diagonal(), 0, False)
     return None
 
 
@@ -666,7 +666,7 @@ class _Special:
 special = _Special()
 
 
-@cached(64)
+@memoize(64)
 def _factor_of_polygamma(n: int) -> Any:
     return (-1.0) ** (n + 1) * importlib.import_module("scipy.special").gamma(n + 1.0)
 

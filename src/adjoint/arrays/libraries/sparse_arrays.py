@@ -29,7 +29,7 @@ NO_STORAGE = "Cannot access data pointer of Tensor that doesn't have storage"
 UNEQUAL_BATCHES = "Expect the same number of specified elements per batch."
 
 
-def unsupported(name: str, kind: str) -> NotImplementedError:
+def unsupported_error(name: str, kind: str) -> NotImplementedError:
     """The error for an operation that has no sparse form; kind: the layout's name in messages."""
     backend = "CPU" if kind == "Strided" else f"{kind}CPU"
     return NotImplementedError(UNSUPPORTED.format(name=name, backend=backend))
@@ -176,7 +176,7 @@ class SparsePattern:
     # others that follow from it ---------------------------------------------------------------------------------------
 
     @functools.cached_property
-    def coalesced(self) -> SparsePattern:
+    def coalesced_pattern(self) -> SparsePattern:
         """The pattern with each place once and in order; itself where that is known."""
         if self.is_coalesced:
             return self
@@ -192,7 +192,7 @@ class SparsePattern:
         n = math.prod(self.dense_shape)
         return coo_pattern(self.shape, (self.places[:, None] * n + numpy.arange(n)).reshape(-1), 0, None)
 
-    def permuted(self, dims: tuple[int, ...]) -> SparsePattern:
+    def permute(self, dims: tuple[int, ...]) -> SparsePattern:
         """The pattern with its axes permuted, for the same entries. The dense axes stay last."""
         kind, shape = self.layout, tuple([self.shape[d] for d in dims])
         if kind.is_compressed:
@@ -205,7 +205,7 @@ class SparsePattern:
         """The pattern in another layout, with room for the values in the order of that one."""
         dense = self.dense_dim if dense_dim is None else dense_dim
         if kind is self.layout and block == self.block and dense == self.dense_dim:
-            return self.coalesced
+            return self.coalesced_pattern
         if kind is sparse_coo:
             return coo_pattern(self.shape, self.groups[0], dense)
         return compressed_pattern(kind, self.shape, self.groups[0], dense, block)
@@ -431,9 +431,9 @@ class SparseArray:
         """The values in another type."""
         return self.with_values(self.values.astype(dtype))
 
-    def coalesced(self) -> SparseArray:
+    def coalesce(self) -> SparseArray:
         """The array with each place once, in order."""
-        target = self.pattern.coalesced
+        target = self.pattern.coalesced_pattern
         return self if target is self.pattern else SparseArray(target, self.at(target))
 
     def at(self, target: SparsePattern) -> Any:
@@ -459,7 +459,7 @@ class SparseArray:
 
     def add_to(self, array: Any) -> Any:
         """Add the values to a dense array, in place."""
-        source = self.coalesced()
+        source = self.coalesce()
         if source.pattern.span:
             # each place is there once
             array[source.pattern.coordinates] += source.entries
@@ -499,7 +499,7 @@ class SparseArray:
         return self.with_values(self.values / divisor)
 
     def __eq__(self, other: object) -> Any:
-        raise unsupported("eq.Tensor", self.layout.kind)
+        raise unsupported_error("eq.Tensor", self.layout.kind)
 
     __hash__ = object.__hash__
 
@@ -579,7 +579,7 @@ class SparseNamespace:
             if rule.name in TAKES_SPARSE or not any(isinstance(value, SparseArray) for value in args):
                 return kernel(*args, **options)
             if raw_kernel is None:
-                raise unsupported(rule.name, next(a for a in args if isinstance(a, SparseArray)).layout.kind)
+                raise unsupported_error(rule.name, next(a for a in args if isinstance(a, SparseArray)).layout.kind)
             return raw_kernel(*args, **options)
 
         return call

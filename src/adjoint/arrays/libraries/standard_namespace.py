@@ -110,43 +110,43 @@ class Part:
 COMPOSED: dict[str, Callable[..., Any]] = {}
 
 
-def composed(function: Callable[..., Any]) -> Callable[..., Any]:
+def enter(function: Callable[..., Any]) -> Callable[..., Any]:
     """Enter a function into the table under its own name."""
     COMPOSED[function.__name__.rstrip("_")] = function
     return function
 
 
-@composed
+@enter
 def errstate(xp: Namespace, **kinds: str) -> Any:
     """The standard has no warnings of floating point errors."""
     return nullcontext()
 
 
-@composed
+@enter
 def may_share_memory(xp: Namespace, first: Any, second: Any) -> bool:
     """True: the standard does not define which results are views."""
     return True
 
 
-@composed
+@enter
 def total(xp: Namespace, array: Any) -> Any:
     """The sum of all elements."""
     return xp.sum(array)
 
 
-@composed
+@enter
 def average(xp: Namespace, array: Any) -> Any:
     """The mean of all elements."""
     return xp.mean(array)
 
 
-@composed
+@enter
 def copy(xp: Namespace, array: Any) -> Any:
     """A copy."""
     return xp.library.asarray(array, copy=True)
 
 
-@composed
+@enter
 def result_type(xp: Namespace, *values: Any) -> Any:
     """The common dtype; integers and truth values give way to other numbers, which the standard leaves out."""
     dtypes = [xp.own_dtype(value) for value in values]
@@ -162,7 +162,7 @@ def is_whole(value: Any) -> bool:
 # features of NumPy that the standard lacks: other argument orders, truth values as numbers
 
 
-@composed
+@enter
 def sum_(xp: Namespace, array: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
     """The sum; of truth values their number."""
     if kind_of(array) == "b":
@@ -170,7 +170,7 @@ def sum_(xp: Namespace, array: Any, axis: Any = None, dtype: Any = None, keepdim
     return xp.library.sum(array, axis=axis, dtype=xp.own_dtype(dtype), keepdims=keepdims)
 
 
-@composed
+@enter
 def prod_(xp: Namespace, array: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
     """The product; of truth values as of numbers."""
     if kind_of(array) == "b":
@@ -178,7 +178,7 @@ def prod_(xp: Namespace, array: Any, axis: Any = None, dtype: Any = None, keepdi
     return xp.library.prod(array, axis=axis, dtype=xp.own_dtype(dtype), keepdims=keepdims)
 
 
-@composed
+@enter
 def cumsum(xp: Namespace, array: Any, axis: int, dtype: Any = None) -> Any:
     """The sums of all elements along an axis up to each."""
     if kind_of(array) == "b":
@@ -186,7 +186,7 @@ def cumsum(xp: Namespace, array: Any, axis: int, dtype: Any = None) -> Any:
     return xp.library.cumulative_sum(array, axis=axis, dtype=xp.own_dtype(dtype))
 
 
-@composed
+@enter
 def cumprod(xp: Namespace, array: Any, axis: int, dtype: Any = None) -> Any:
     """The products of all elements along an axis up to each."""
     if kind_of(array) == "b":
@@ -194,7 +194,7 @@ def cumprod(xp: Namespace, array: Any, axis: int, dtype: Any = None) -> Any:
     return xp.library.cumulative_prod(array, axis=axis, dtype=xp.own_dtype(dtype))
 
 
-@composed
+@enter
 def where(xp: Namespace, condition: Any, first: Any, second: Any) -> Any:
     """The selection, also between two numbers, and by a number that is true or false."""
     condition = xp.as_array(condition)
@@ -209,7 +209,7 @@ def where(xp: Namespace, condition: Any, first: Any, second: Any) -> Any:
     return xp.library.where(condition, first, second)
 
 
-@composed
+@enter
 def round_(xp: Namespace, array: Any, decimals: int = 0) -> Any:
     """Rounded to a number of decimals, halves to even."""
     if not decimals or kind_of(array) not in "fc":
@@ -218,7 +218,7 @@ def round_(xp: Namespace, array: Any, decimals: int = 0) -> Any:
     return xp.library.round(array * scale) / scale if decimals > 0 else xp.library.round(array / scale) * scale
 
 
-@composed
+@enter
 def logical_not(xp: Namespace, array: Any) -> Any:
     """True where an element is 0."""
     return ~array if kind_of(array) == "b" else array == 0
@@ -251,44 +251,44 @@ for _name in ("sort", "argsort", "argmax", "argmin"):
     _as_numbers(_name)
 
 
-@composed
+@enter
 def abs_(xp: Namespace, array: Any) -> Any:
     """The magnitude, of a number too."""
     return xp.library.abs(array) if hasattr(array, "dtype") else abs(array)
 
 
-@composed
+@enter
 def argpartition(xp: Namespace, array: Any, kth: int, axis: int) -> Any:
     """The order of sorting, which is a partition at every place."""
     return xp.argsort(array, axis=axis)
 
 
-@composed
+@enter
 def partition(xp: Namespace, array: Any, kth: int, axis: int) -> Any:
     """The sorted elements, which are a partition at every place."""
     return xp.sort(array, axis=axis)
 
 
-@composed
+@enter
 def complex_of(xp: Namespace, real: Any, imag: Any) -> Any:
     """The complex numbers of these parts."""
     kind = xp.result_type(real, imag, numpy.complex64)
     return xp.astype(real, kind) + xp.astype(imag, kind) * 1j
 
 
-@composed
+@enter
 def pairs(xp: Namespace, array: Any) -> Any:
     """Complex numbers as pairs of their parts, along a new last axis; a copy."""
     return xp.stack((xp.real(array), xp.imag(array)), axis=-1)
 
 
-@composed
+@enter
 def from_pairs(xp: Namespace, array: Any) -> Any:
     """The way back; a copy."""
     return xp.complex_of(array[..., 0], array[..., 1])
 
 
-@composed
+@enter
 def angle(xp: Namespace, array: Any) -> Any:
     """The argument of complex numbers."""
     return xp.atan2(xp.imag(array), xp.real(array))
@@ -297,20 +297,20 @@ def angle(xp: Namespace, array: Any) -> Any:
 # functions of one and two numbers
 
 
-@composed
+@enter
 def expit(xp: Namespace, array: Any) -> Any:
     """1 / (1 + exp(-array)), without overflow."""
     power = xp.exp(-xp.abs(array))
     return xp.where(array >= 0, 1 / (1 + power), power / (1 + power))
 
 
-@composed
+@enter
 def softplus(xp: Namespace, array: Any) -> Any:
     """log(1 + exp(array)), without overflow."""
     return xp.maximum(array, 0) + xp.log1p(xp.exp(-xp.abs(array)))
 
 
-@composed
+@enter
 def logaddexp2(xp: Namespace, first: Any, second: Any) -> Any:
     """log2(2 ** first + 2 ** second), without overflow."""
     return xp.logaddexp(first * LOG_TWO, second * LOG_TWO) / LOG_TWO
@@ -319,13 +319,13 @@ def logaddexp2(xp: Namespace, first: Any, second: Any) -> Any:
 LOG_TWO = 0.6931471805599453
 
 
-@composed
+@enter
 def exp2(xp: Namespace, array: Any) -> Any:
     """2 to the power of each element."""
     return xp.pow(2.0, array)
 
 
-@composed
+@enter
 def ldexp(xp: Namespace, array: Any, exponent: Any) -> Any:
     """array * 2 ** exponent, in two steps so that neither factor overflows."""
     half = exponent // 2
@@ -333,13 +333,13 @@ def ldexp(xp: Namespace, array: Any, exponent: Any) -> Any:
     return array * first * second
 
 
-@composed
+@enter
 def cbrt(xp: Namespace, array: Any) -> Any:
     """The real cube root."""
     return xp.sign(array) * xp.abs(array) ** (1 / 3)
 
 
-@composed
+@enter
 def pairwise_distances(xp: Namespace, a: Any, b: Any, p: float) -> Any:
     """The p-norm of the difference of each row of a and each row of b; for p 0 the number of other elements."""
     away = xp.abs(a[..., :, None, :] - b[..., None, :, :])
@@ -350,7 +350,7 @@ def pairwise_distances(xp: Namespace, a: Any, b: Any, p: float) -> Any:
     return xp.sum(away**p, axis=-1) ** (1 / p)
 
 
-@composed
+@enter
 def windows_along(xp: Namespace, array: Any, size: int, axis: int) -> Any:
     """All windows of a size along an axis, as a copy; the places in a window are the last axis."""
     n = array.shape[axis] - size + 1
@@ -360,46 +360,46 @@ def windows_along(xp: Namespace, array: Any, size: int, axis: int) -> Any:
     return xp.stack([xp.getitem(array, (*before, slice(i, i + n), ...)) for i in range(size)], axis=-1)
 
 
-@composed
+@enter
 def places_in_memory(xp: Namespace, *layout: Any) -> Any:
     """For each element of a strided array the number of the memory cell that it lies in, as a flat array."""
     return xp.as_array(numpy_xp.places_in_memory(*layout))
 
 
-@composed
+@enter
 def fmax(xp: Namespace, first: Any, second: Any) -> Any:
     """The larger element, of a number and NaN the number."""
     return xp.where(xp.isnan(first), second, xp.where(xp.isnan(second), first, xp.maximum(first, second)))
 
 
-@composed
+@enter
 def fmin(xp: Namespace, first: Any, second: Any) -> Any:
     """The smaller element, of a number and NaN the number."""
     return xp.where(xp.isnan(first), second, xp.where(xp.isnan(second), first, xp.minimum(first, second)))
 
 
-@composed
+@enter
 def fmod(xp: Namespace, first: Any, second: Any) -> Any:
     """The remainder of the division, of the sign of the dividend."""
     size = xp.remainder(xp.abs(first), xp.abs(second))
     return xp.where(first < 0, -size, size)
 
 
-@composed
+@enter
 def sinc(xp: Namespace, array: Any) -> Any:
     """sin(pi x) / (pi x), 1 at 0."""
     angle = xp.where(array == 0, 1.0, array) * numpy.pi
     return xp.where(array == 0, 1.0, xp.sin(angle) / angle)
 
 
-@composed
+@enter
 def xlogy(xp: Namespace, factor: Any, array: Any) -> Any:
     """factor * log(array), 0 where the factor is."""
     zero = (factor == 0) & ~xp.isnan(array)
     return xp.where(zero, 0.0, factor * xp.log(xp.where(zero, 1.0, array)))
 
 
-@composed
+@enter
 def isin(xp: Namespace, elements: Any, tests: Any, invert: bool = False) -> Any:
     """Whether each element is among the tests, a vector."""
     is_member = xp.any(xp.as_array(elements)[..., None] == tests, axis=-1)
@@ -426,12 +426,12 @@ def complete(shape: tuple[int, ...], index: Any) -> tuple[Any, ...]:
         elif item is None:
             complete_items.append(None)
         else:
-            complete_items.append(cut(item, shape[axis]) if isinstance(item, slice) else item)
+            complete_items.append(clip_slice(item, shape[axis]) if isinstance(item, slice) else item)
             axis += 1
     return tuple(complete_items)
 
 
-def cut(item: slice, n: int) -> slice:
+def clip_slice(item: slice, n: int) -> slice:
     """A slice that lies inside an axis of n elements."""
     if item.start is None and item.stop is None:
         return item
@@ -445,13 +445,13 @@ def is_basic(index: Any) -> bool:
     return not any(hasattr(item, "shape") for item in items)
 
 
-@composed
+@enter
 def max_(xp: Namespace, array: Any, axis: Any = None, keepdims: bool = False, initial: Any = None) -> Any:
     """The largest elements; `initial` is the lower bound of results."""
     return _extremes(xp, "max", "maximum", array, axis, keepdims, initial)
 
 
-@composed
+@enter
 def min_(xp: Namespace, array: Any, axis: Any = None, keepdims: bool = False, initial: Any = None) -> Any:
     """The smallest elements; `initial` is the upper bound of results."""
     return _extremes(xp, "min", "minimum", array, axis, keepdims, initial)
@@ -468,7 +468,7 @@ def _extremes(xp: Namespace, name: str, pair: str, array: Any, axis: Any, keepdi
     return getattr(xp, pair)(function(array, axis=axis, keepdims=keepdims), initial)
 
 
-@composed
+@enter
 def getitem(xp: Namespace, array: Any, index: Any) -> Any:
     """array[index], with NumPy's meaning."""
     if is_basic(index):
@@ -477,7 +477,7 @@ def getitem(xp: Namespace, array: Any, index: Any) -> Any:
     return xp.reshape(xp.library.take(xp.reshape(array, (-1,)), xp.reshape(positions, (-1,)), axis=0), positions.shape)
 
 
-@composed
+@enter
 def setitem(xp: Namespace, array: Any, index: Any, values: Any) -> None:
     """array[index] = values, with NumPy's meaning; at index arrays one element after the other."""
     if is_basic(index):
@@ -491,7 +491,7 @@ def setitem(xp: Namespace, array: Any, index: Any, values: Any) -> None:
         write_elements(xp, array, index, values, lambda old, new: new)
 
 
-@composed
+@enter
 def reduce_at(xp: Namespace, name: str, array: Any, index: Any, values: Any) -> None:
     """array[index] = function(array[index], values), one element after the other, since positions may repeat."""
     write_elements(xp, array, index, values, getattr(xp, name))
@@ -510,19 +510,19 @@ def write_elements(xp: Namespace, array: Any, index: Any, values: Any, function:
         array[element] = function(array[element], values[k])
 
 
-@composed
+@enter
 def combine(xp: Namespace, name: str, array: Any, index: Any, values: Any) -> None:
     """As above, at a basic index."""
     setitem(xp, array, index, getattr(xp, name)(getitem(xp, array, index), values))
 
 
-@composed
+@enter
 def add_at(xp: Namespace, array: Any, where: Any, values: Any) -> None:
     """array[where] += values; places may be named twice."""
     reduce_at(xp, "add", array, where, values)
 
 
-@composed
+@enter
 def index_add(xp: Namespace, array: Any, where: Any, values: Any) -> Any:
     """A copy with values added."""
     result = xp.copy(array)
@@ -530,7 +530,7 @@ def index_add(xp: Namespace, array: Any, where: Any, values: Any) -> Any:
     return result
 
 
-@composed
+@enter
 def sum_at(xp: Namespace, shape: tuple[int, ...], where: Any, values: Any) -> Any:
     """Zeros with values added at the places that an index picks."""
     result = xp.zeros(shape, dtype=values.dtype)
@@ -588,7 +588,7 @@ def check_bounds(item: Any, n: int, axis: int, xp: Namespace) -> None:
         raise IndexError(f"an index is out of bounds for axis {axis} with size {n}")
 
 
-@composed
+@enter
 def along_axis(xp: Namespace, index: Any, axis: int) -> tuple[Any, ...]:
     """The index that picks, along one axis, the places that an array names."""
     if not index.ndim:
@@ -599,7 +599,7 @@ def along_axis(xp: Namespace, index: Any, axis: int) -> tuple[Any, ...]:
     return tuple(grid)
 
 
-@composed
+@enter
 def take(xp: Namespace, array: Any, indices: Any, axis: int = 0) -> Any:
     """The slices along an axis that places name, NumPy's arrays or the library's, with any number of axes."""
     indices = xp.as_array(indices)
@@ -609,8 +609,8 @@ def take(xp: Namespace, array: Any, indices: Any, axis: int = 0) -> Any:
     return xp.reshape(elements, (*array.shape[:axis], *indices.shape, *array.shape[axis + 1 :]))
 
 
-@composed
-def accumulated(xp: Namespace, name: str, array: Any, axis: int) -> Any:
+@enter
+def accumulate(xp: Namespace, name: str, array: Any, axis: int) -> Any:
     """The results of an associative function of all elements along an axis up to each, by recursive doubling."""
     function = getattr(xp, name)
     result, n, step = xp.copy(array), array.shape[axis], 1
@@ -623,7 +623,7 @@ def accumulated(xp: Namespace, name: str, array: Any, axis: int) -> Any:
     return result
 
 
-@composed
+@enter
 def bincount(xp: Namespace, bins: Any, weights: Any = None, minlength: int = 0) -> Any:
     """How often each number from 0 on occurs, or the sum of its weights."""
     width = max(minlength, int(xp.max(bins)) + 1 if bins.shape[0] else 0)
@@ -634,13 +634,13 @@ def bincount(xp: Namespace, bins: Any, weights: Any = None, minlength: int = 0) 
 # diagonals, triangles
 
 
-@composed
+@enter
 def diagonal(xp: Namespace, array: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     """The diagonals of matrices in two axes, as the last axis; a copy."""
     return xp.library.linalg.diagonal(xp.moveaxis(array, (axis1, axis2), (-2, -1)), offset=offset)
 
 
-@composed
+@enter
 def with_diagonal(xp: Namespace, array: Any, values: Any, offset: int, axis1: int, axis2: int) -> Any:
     """The array, with values written along a diagonal of it."""
     matrices = xp.moveaxis(array, (axis1, axis2), (-2, -1))
@@ -654,7 +654,7 @@ def with_diagonal(xp: Namespace, array: Any, values: Any, offset: int, axis1: in
     return xp.moveaxis(xp.where(there, spread, matrices), (-2, -1), (axis1, axis2))
 
 
-@composed
+@enter
 def triangular_solution(xp: Namespace, a: Any, b: Any, *, lower: bool, unit_diagonal: bool = False) -> Any:
     """x with a @ x = b for triangular a, by the general solver: only the named triangle of a is used."""
     triangle = xp.tril(a) if lower else xp.triu(a)

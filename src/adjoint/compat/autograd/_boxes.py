@@ -23,9 +23,11 @@ from adjoint.interop.numpy_array.base import (
     to_tensor,
     unwrap,
     values,
-    wrapped,
 )
 from adjoint.interop.numpy_array.base import holds_array as holds_box
+from adjoint.interop.numpy_array.base import (
+    wrap as wrap_result,
+)
 from adjoint.interop.numpy_array.calls import NO_TRACE
 from adjoint.interop.numpy_array.writes import memory_of, to_read
 from adjoint.interop.operands import carries_derivative
@@ -147,7 +149,7 @@ def wrap(value: Any) -> Any:
 
     Members of lists, tuples and dictionaries are converted.
     """
-    return wrapped(ArrayBox, value)
+    return wrap_result(ArrayBox, value)
 
 
 def operands(value: Any) -> Any:

@@ -28,7 +28,7 @@ import numpy
 from adjoint.compat.autograd._boxes import OPAQUE, ArrayBox, Box
 from adjoint.compat.autograd._sequences import subvals
 from adjoint.core.modes.state import ATTRIBUTE, ModeBlock
-from adjoint.runtime.caches import cached
+from adjoint.runtime.caches import memoize
 from adjoint.runtime.pytree import flatten
 
 Function = Callable[..., Any]
@@ -180,7 +180,7 @@ def take(container: Any, index: Any) -> Any:
     return container[index]
 
 
-@cached()
+@memoize()
 def _method(name: str) -> Function:
     def method(array: Any, *args: Any, **kwargs: Any) -> Any:
         return getattr(array, name)(*args, **kwargs)
@@ -189,7 +189,7 @@ def _method(name: str) -> Function:
     return method
 
 
-@cached()
+@memoize()
 def _attribute(name: str) -> Function:
     def attribute(array: Any) -> Any:
         return getattr(array, name)

@@ -80,7 +80,7 @@ class Primitive(KeptByName):
     def __repr__(self) -> str:
         return f"<primitive {self.__name__}>"
 
-    def undefined(self, kind: str, argnums: Sequence[int]) -> NotImplementedError:
+    def undefined_error(self, kind: str, argnums: Sequence[int]) -> NotImplementedError:
         """The error for an undefined derivative."""
         return NotImplementedError(f"{kind} of {self.__name__} wrt argnums {tuple(argnums)} not defined")
 
@@ -106,7 +106,7 @@ class Primitive(KeptByName):
         """Raise NotImplementedError unless derivatives are defined for these arguments."""
         joint, single = (self.joint_vjp, self.vjps) if kind == "VJP" else (self.joint_jvp, self.jvps)
         if joint is None and any(argnum not in single for argnum in argnums):
-            raise self.undefined(kind, argnums)
+            raise self.undefined_error(kind, argnums)
 
 
 def _sum(a: Any, b: Any) -> Any:
@@ -441,7 +441,7 @@ class Joining(Primitive):
 _JOINING = (numpy.concatenate, numpy.stack)
 
 
-def wrapped(function: Function) -> Primitive:
+def make_primitive(function: Function) -> Primitive:
     """A function of NumPy that also takes boxes, also in nested lists."""
     kind = Joining if function in _JOINING else Primitive
     primitive = trace_primitives_map[function] = kind(function, functools.partial(_dispatch, function))

@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 import numpy
 
 from adjoint.compat.autograd._boxes import CONNECT, FOREIGN, getval
-from adjoint.compat.autograd._primitives import wrapped
+from adjoint.compat.autograd._primitives import make_primitive
 from adjoint.runtime.pytree import TreeDef, flatten
 
-conj, dot, ravel, real = (wrapped(function) for function in (numpy.conj, numpy.dot, numpy.ravel, numpy.real))
+conj, dot, ravel, real = (make_primitive(function) for function in (numpy.conj, numpy.dot, numpy.ravel, numpy.real))
 
 
 #: The types of differentiable values.

@@ -24,7 +24,7 @@ from adjoint.compilation.recordings.recording import Look, Recording, Step, arra
 from adjoint.program.form import BOOL, CAST, COPY, FLOATS, WHERE, Form
 from adjoint.program.schedule import Unschedulable, shapes_of
 from adjoint.program.trace import MAX_OPERANDS, NOTHING, RANKS, SHAPES, Looked, Untraceable, loop_index, trace
-from adjoint.runtime.caches import cached
+from adjoint.runtime.caches import memoize
 
 _ndarray = numpy.ndarray
 #: Operations and methods whose result is a copy of their first argument.
@@ -581,7 +581,7 @@ class Lowering:
         if 0 in out.shape:
             return
         operands = [self.resolve(operand) if type(operand) is View else operand for operand in operands]
-        same = _unchanged(kernel, operands)
+        same = _identity_operand(kernel, operands)
         if isinstance(same, View) and same.shape == out.shape and kernel != COPY and self._copy(same, out):
             return
         if kernel is numpy.add and self._part_sums.add(operands, out):
@@ -682,7 +682,7 @@ def _flat(buffer: Buffer, dtype: Any) -> View:
     return View(buffer, 0, (buffer.n_bytes // dtype.itemsize,), (dtype.itemsize,), dtype)
 
 
-@cached()
+@memoize()
 def types_of(ufunc: Any, kinds: tuple[Any, ...]) -> tuple[Any, ...] | None:
     """The dtypes of the operands and of the result of a ufunc for arrays and Python's numbers; None without a loop."""
     if not all(isinstance(kind, numpy.dtype) or kind in (bool, int, float) for kind in kinds):
@@ -784,7 +784,7 @@ def _can_cast(source: Any, target: Any) -> bool:
     return source.char in (*FLOATS, BOOL) and target.char in FLOATS
 
 
-def _unchanged(kernel: Any, operands: list[Any]) -> Any:
+def _identity_operand(kernel: Any, operands: list[Any]) -> Any:
     """The operand that an instruction gives unchanged, or None."""
     if kernel is numpy.multiply:
         first, second = operands
@@ -812,7 +812,7 @@ def way_of(function: Any) -> str:
         return OTHERWISE  # it has no hash
 
 
-@cached(4096)
+@memoize(4096)
 def _way_of(function: Any) -> str:
     kind, name = type(function), name_of(function)
     copies = _COPYING_OPERATIONS if kind is RuleKernel else _COPYING_METHODS if kind is Method else ()

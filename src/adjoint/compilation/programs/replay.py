@@ -33,7 +33,7 @@ from adjoint.program.form import ARITHMETIC, BOOL, CAST, COPY, NARROW, WHERE, WI
 from adjoint.program.machine import EACH, EACH_ALONG_ANY, OWN_LOOPS, PER_ROW
 from adjoint.program.plain_region import CheckFailed
 from adjoint.program.trace import loop_index
-from adjoint.runtime.caches import cached
+from adjoint.runtime.caches import memoize
 from adjoint.runtime.crossovers import KEPT_MEMORY
 from adjoint.runtime.memory import with_kept_memory
 
@@ -234,7 +234,7 @@ class Program:
         """The results, for the arrays of the caller; raises CheckFailed if a value that was looked at is another."""
         profiler = current_profiler()
         if profiler is not None:
-            return self._noted(externals, profiler)
+            return self._run_under_profiler(externals, profiler)
         try:
             instance = self._idle.pop()
         except IndexError:
@@ -243,14 +243,14 @@ class Program:
         self._idle.append(instance)
         return results
 
-    def _noted(self, externals: list[Any], profiler: Any) -> list[Any]:
+    def _run_under_profiler(self, externals: list[Any], profiler: Any) -> list[Any]:
         """The results; each region and call is an event of the profiler."""
         instance = Instance(self)
         parts = zip(instance.parts, self.order, strict=True)
         instance.observe([noting(part, entry.name, profiler) for part, entry in parts])
         return instance.run(externals)
 
-    def timed(self, externals: list[Any]) -> list[float]:
+    def time_parts(self, externals: list[Any]) -> list[float]:
         """The seconds that each entry of the order takes."""
         times: list[float] = []
         instance = Instance(self)
@@ -739,13 +739,13 @@ def scratch_slots(steps: list[list[int]], is_scratch: list[bool]) -> tuple[dict[
     return slots, n_slots
 
 
-@cached()
+@memoize()
 def way_of(kernel: Any) -> int:
     """How the machine runs a kernel on all elements."""
     return EACH_ALONG_ANY if kernel in EXACT or is_dense(kernel) else EACH
 
 
-@cached()
+@memoize()
 def loop_of(kernel: Any, chars: str, size: int) -> tuple[Any, int | None]:
     """The loop of a kernel for operands of some types: a ufunc and the place of its loop, or our own one and None."""
     if kernel == CAST and chars != BOOL:
@@ -755,7 +755,7 @@ def loop_of(kernel: Any, chars: str, size: int) -> tuple[Any, int | None]:
     return kernel, loop_index(kernel, chars)
 
 
-@cached()
+@memoize()
 def cost_of(kernel: Any) -> int:
     """The time of a kernel for one element, in additions."""
     return ARITHMETIC if isinstance(kernel, str) else Step(kernel, (), "d").cost

@@ -14,7 +14,7 @@ from typing import Any
 import numpy
 
 from adjoint.program import plain_region, region
-from adjoint.runtime.caches import cached
+from adjoint.runtime.caches import memoize
 
 byte_bounds: Callable[[Any], tuple[int, int]] = (region if region.compiled else plain_region).byte_bounds
 #: The kinds of buffers. EXTERNAL: memory that was there before, read and written where it is. CONSTANT: values that are
@@ -123,7 +123,7 @@ class View:
         return a[0] <= b[0] and b[1] <= a[1]
 
 
-@cached(4096)
+@memoize(4096)
 def dense_size(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> int:
     """How many bytes an array has whose elements lie in C order without gaps; -1 for others."""
     expected = itemsize
@@ -134,7 +134,7 @@ def dense_size(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) 
     return expected
 
 
-@cached(4096)
+@memoize(4096)
 def extent(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> tuple[int, int]:
     """The bytes between which the elements of an array lie, from its first element on."""
     if 0 in shape:
@@ -143,7 +143,7 @@ def extent(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> t
     return sum([end for end in ends if end < 0]), sum([end for end in ends if end > 0]) + itemsize
 
 
-@cached(4096)
+@memoize(4096)
 def c_strides(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
     """The strides of an array in C order."""
     strides, step = [], itemsize

@@ -25,7 +25,7 @@ from adjoint.compilation.matching import ABSENT, ATTRIBUTE, CELL, ENTRY, LENGTH,
 from adjoint.core.graph import TensorBase
 from adjoint.core.holders import TensorHolder
 from adjoint.core.modes.random import Generator
-from adjoint.runtime.caches import cached
+from adjoint.runtime.caches import memoize
 from adjoint.runtime.once import is_own
 
 #: So many objects are looked at for one function.
@@ -40,13 +40,13 @@ _LIBRARIES = tuple(
 )
 
 
-@cached()
+@memoize()
 def is_of_users(code: CodeType) -> bool:
     """True for code that belongs neither to this package nor to a library."""
     return not is_own(code) and not os.path.realpath(code.co_filename).startswith(_LIBRARIES)
 
 
-@cached()
+@memoize()
 def names_in(code: CodeType) -> tuple[str, ...]:
     """All names of globals and attributes that code uses, also in inner functions."""
     names = list(code.co_names)
@@ -267,7 +267,7 @@ _POSITIONS: dict[type, Any] = {
 }
 
 
-@cached()
+@memoize()
 def is_class_of_users(kind: type) -> bool:
     """True for a class that belongs to no library."""
     module = sys.modules.get(kind.__module__)

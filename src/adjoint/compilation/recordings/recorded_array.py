@@ -18,7 +18,7 @@ from adjoint.arrays.libraries.numpy_namespace import xp as numpy_xp
 from adjoint.arrays.namespace import holds_arrays, register
 from adjoint.core.graph import TensorBase, meets_memory
 from adjoint.core.holders import TensorHolder
-from adjoint.runtime.caches import cached
+from adjoint.runtime.caches import memoize
 from adjoint.transforms.batching.batched import LevelRule
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ OF_LAYOUT = frozenset(
 #: Operations whose kernels consist of NumPy's functions: each of these is a step.
 OF_FUNCTIONS = frozenset(
     ("sum", "sum_all", "mean", "mean_all", "amax", "amin", "embed_view", "written_at", "cat", "stack", "logsumexp")
-    + ("linear", "addmm", "addmv", "moved", "is_complex_array")
+    + ("linear", "addmm", "addmv", "move", "is_complex_array")
 )
 #: Attributes without values, which are read from the array.
 _LAYOUT_ATTRIBUTES = (
@@ -266,8 +266,8 @@ class Method:
         return getattr(array, self.__name__)(*args, **kwargs)
 
 
-attribute = cached()(Attribute)
-method = cached()(Method)
+attribute = memoize()(Attribute)
+method = memoize()(Method)
 
 
 class RuleKernel:
@@ -282,7 +282,7 @@ class RuleKernel:
         return self.function(*args, **kwargs)
 
 
-@cached()
+@memoize()
 def rule_kernel(rule: Any) -> RuleKernel:
     """The kernel of a rule; the same object at each call."""
     return RuleKernel(rule)

@@ -198,7 +198,7 @@ class Recording(Interceptor):
         if type(result) is _ndarray:
             step.result = self.outlines.of(result) if self.outlines else result
             return RecordedArray(result, self, self._is_on_host)
-        owned, wrapped = self._wrapped(result, step)
+        owned, wrapped = self._wrap(result, step)
         step.result = self.outlines.of_all(owned)
         return wrapped
 
@@ -233,13 +233,13 @@ class Recording(Interceptor):
         """True while the function runs, in its thread."""
         return self.is_running and get_ident() == self.thread
 
-    def _wrapped(self, result: Any, step: Step) -> tuple[Any, Any]:
+    def _wrap(self, result: Any, step: Step) -> tuple[Any, Any]:
         """A result as the step keeps it, and as the function gets it."""
         if type(result) is _ndarray or isinstance(result, numpy.generic):
             result = numpy.asarray(result)
             return result, RecordedArray(result, self, self._is_on_host)
         if isinstance(result, (tuple, list)):
-            pairs = [self._wrapped(member, step) for member in result]
+            pairs = [self._wrap(member, step) for member in result]
             owned = tuple([pair[0] for pair in pairs])
             members = [pair[1] for pair in pairs]
             if hasattr(result, "_fields"):
@@ -356,7 +356,7 @@ class Recording(Interceptor):
         """Let a node of a backward pass pull recorded cotangents back. An earlier node stops the recording."""
         if not self.is_recording:
             return run.proceed(node, self.position)
-        run.replace_received(node, self._cotangents(run.received(node)))
+        run.replace_cotangents(node, self._cotangents(run.cotangents_at(node)))
         pulled = run.proceed(node, self.position)
         # a node at which the pass ends returns no cotangents
         if pulled is not None and not isinstance(node, AccumulateGrad) and node._ad_sequence_nr < self.first_node:

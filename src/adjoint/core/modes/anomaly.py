@@ -150,7 +150,7 @@ class Watch(Interceptor):
         state = current()
         # until the next node runs: sums of cotangents count as this node's work; the pass restores the earlier value
         state.evaluating = node
-        received = run.received(node)
+        received = run.cotangents_at(node)
         try:
             pulled = run.proceed(node, self.position)
         except BaseException:

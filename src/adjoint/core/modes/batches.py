@@ -133,7 +133,7 @@ def live_levels() -> set[int]:
     return {batch.level for batch in current().batches}
 
 
-def mapped() -> list[Batch]:
+def vmap_batches() -> list[Batch]:
     """The batches of functions that vmap is running, without batches of cotangents."""
     batches = current().batches
     return [batch for batch in batches if batch.randomness is not None] if batches else []

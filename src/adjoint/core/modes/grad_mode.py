@@ -49,11 +49,11 @@ class _GradMode(ModeBlock):
             return coroutine  # type: ignore[return-value]
 
         @functools.wraps(function)
-        def decorated(*args: Any, **kwargs: Any) -> Any:
+        def call(*args: Any, **kwargs: Any) -> Any:
             with self.clone():
                 return function(*args, **kwargs)
 
-        return decorated  # type: ignore[return-value]
+        return call  # type: ignore[return-value]
 
     def _decorate_generator(self, function: F) -> F:
         @functools.wraps(function)

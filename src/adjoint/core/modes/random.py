@@ -19,7 +19,7 @@ from adjoint.arrays.libraries.numpy_namespace import xp
 from adjoint.arrays.size import CPU, as_device, device, type_name
 from adjoint.core.graph import TensorBase, new_tensor
 from adjoint.core.modes.state import current
-from adjoint.runtime.caches import cached
+from adjoint.runtime.caches import memoize
 from adjoint.runtime.forks import new_lock, new_rlock, renewed_in_child
 
 Array = np.ndarray[Any, Any]
@@ -424,7 +424,7 @@ def integers(rng: Generator | None, shape: Shape, dtype: Any, low: int, high: in
     return numbers.astype(dtype, copy=False)
 
 
-@cached()
+@memoize()
 def _range_of(kind: Any) -> tuple[float, float]:
     if kind.category == 0:
         return 0, 1

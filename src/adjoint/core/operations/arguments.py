@@ -17,7 +17,6 @@ import numpy
 
 from adjoint.arrays.dtypes import dtype
 from adjoint.arrays.namespace import is_array
-from adjoint.arrays.size import DEFAULT
 from adjoint.core import errors
 from adjoint.core.graph import TensorBase, any_overrides, registry
 from adjoint.core.operations.naming import known_by
@@ -70,23 +69,15 @@ def call_public(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
     Subclasses of Tensor override before the call. Other classes override after the call has refused their objects. So
     calls with plain arguments cost nothing more.
     """
-    if function.asks and registry.overriding and any_overrides([*args, *kwargs.values()]):
+    if function.is_overridable and registry.overriding and any_overrides([*args, *kwargs.values()]):
         return registry.dispatch(function, args, kwargs)
     try:
-        return (function.quick if _is_quick(function, args, kwargs) else function.function)(*args, **kwargs)
+        return function.target(args[0] if args else None, tuple(kwargs))(*args, **kwargs)
     except REFUSALS as refusal:
-        if not function.asks:
+        if not function.is_overridable:
             raise
         error = refusal
     return refusal_of(function, error, args, kwargs)
-
-
-def _is_quick(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    if function.quick is None or not function.names.issuperset(kwargs):
-        return False
-    if function.follows and (registry.overriding or DEFAULT.device is not None):
-        return False
-    return not function.of_tensor or (len(args) > 0 and isinstance(args[0], TensorBase))
 
 
 def refusal_of(function: Any, error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

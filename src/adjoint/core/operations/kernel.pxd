@@ -42,7 +42,7 @@ cdef class Kernel:
     cdef bint is_kept(self, object dtype)
     cdef bint overwrites(self, object array, list raw)
     cdef object unwrap(self, list values)
-    cdef object promoted(self, list raw)
+    cdef object promote(self, list raw)
     cdef object keep_cast(self, tuple kinds, list raw, list before)
     cdef object cast_arrays(self, list raw, object target)
     cdef tuple kinds(self, list raw)
@@ -53,6 +53,6 @@ cdef class Kernel:
     cdef object on_one_device(self, list raw, object xp, object model)
 
 
-cdef object finished(object out, object xp, object half)
+cdef object result_array(object out, object xp, object half)
 cdef object in_rows(object array)
 cdef bint same_members(list values, list others, Py_ssize_t sequence)

@@ -211,7 +211,7 @@ class Kernel:
             return raw
         half = None
         if not self.keeps_dtype:
-            half = self.promoted(raw)
+            half = self.promote(raw)
         for position in self.arguments.inputs:
             for operand in raw[position] if position == self.arguments.sequence else (raw[position],):
                 if type(operand) is _ndarray:
@@ -225,7 +225,7 @@ class Kernel:
         """True for a dtype that needs no promotion if all arrays have it: real floating types and integers."""
         return dtype is _FLOAT64 or dtype is _FLOAT32 or (self.keeps_whole and is_whole(dtype))
 
-    def promoted(self, raw: list):
+    def promote(self, raw: list):
         """Cast raw arguments to their common type; returns the half type to round to, or None.
 
         The casts for combinations of types are remembered, as a check of each value costs more than a small operation.
@@ -319,9 +319,11 @@ class Kernel:
         except Exception as error:
             self.fail(error, raw)
         if self.has_one_result:
-            return self.laid_out(finished(outs, xp, half))
+            return self.laid_out(result_array(outs, xp, half))
         rounded: cython.Py_ssize_t = self.rule.rounded
-        return self.laid_out([finished(out, xp, half if number < rounded else None) for number, out in enumerate(outs)])
+        return self.laid_out(
+            [result_array(out, xp, half if number < rounded else None) for number, out in enumerate(outs)]
+        )
 
     def laid_out(self, outs):
         """The result or the list of results, row by row in memory if the rule says so."""
@@ -430,7 +432,7 @@ def same_members(values: list, others: list, sequence: cython.Py_ssize_t):
     return True
 
 
-def finished(out, xp, half):
+def result_array(out, xp, half):
     """A kernel's result as an array of the right type."""
     if type(out) is not _ndarray and (isinstance(out, numpy.generic) or not is_array(out)):
         out = xp.asarray(out)

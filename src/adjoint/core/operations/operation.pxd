@@ -6,7 +6,7 @@ from adjoint.core.graph cimport (
     _composing,
     _overriding,
     any_overrides,
-    composed,
+    compose,
     bump_version,
     counter_of,
     dtype_of,
@@ -19,7 +19,7 @@ from adjoint.core.graph cimport (
     shape_of,
     version_of,
 )
-from adjoint.core.in_place cimport check_writable, overwritten, succeed, successor
+from adjoint.core.in_place cimport check_writable, copy_with_history, succeed, successor
 from adjoint.core.modes.interceptors cimport Interceptor
 from adjoint.core.operations.kernel cimport Kernel
 from adjoint.core.modes.state cimport ThreadState, current
@@ -71,8 +71,8 @@ cdef class Operation:
     cpdef object run_in_place(self, list values)
     cpdef object call(self, list args, dict kwargs)
     cdef object whole_operand(self, object value)
-    cdef object intercepted(self, list operands)
-    cdef object profiled(self, list operands)
+    cdef object run_under_interceptors(self, list operands)
+    cdef object run_under_profiler(self, list operands)
     cpdef object apply(self, list values)
     cpdef object proceed(self, list values, int position)
     cdef object carry_out(self, list values)
@@ -129,37 +129,25 @@ cdef class PublicFunction:
     cdef public object quick
     cdef public frozenset names
     cdef readonly str name
-    cdef readonly bint asks
+    cdef readonly bint is_overridable
     cdef public bint of_tensor
     cdef public bint follows
     cdef dict __dict__
     cdef object __weakref__
-
-
-cdef inline bint takes_names(PublicFunction function, tuple names):
-    for name in names:
-        if name not in function.names:
-            return False
-    return True
+    cpdef object target(self, object first, tuple names)
 
 
 cdef inline object vectorcall_function(object instance, PyObject** args, size_t nargsf, PyObject* names):
     """As `call_public`; objects of Python that hold all arguments are made only where they are needed."""
     cdef PublicFunction function = <PublicFunction>instance
     cdef Py_ssize_t n = PyVectorcall_NARGS(nargsf)
-    if function.asks and _overriding:
+    if function.is_overridable and _overriding:
         return call_public(function, tuple(positional_arguments(args, n)), keyword_arguments(args, n, names) or {})
-    target = function.function
-    if function.quick is not None and (names == NULL or takes_names(function, <tuple>names)):
-        if function.of_tensor:
-            if n and isinstance(<object>args[0], TensorBase):
-                target = function.quick
-        elif not function.follows or not (_overriding or _DEFAULT.device is not None):
-            target = function.quick
+    target = function.target(<object>args[0] if n else None, <tuple>names if names != NULL else ())
     try:
         return PyObject_Vectorcall(target, args, nargsf, names)
     except _REFUSALS as refusal:
-        if not function.asks:
+        if not function.is_overridable:
             raise
         error = refusal
     values, keywords = tuple(positional_arguments(args, n)), keyword_arguments(args, n, names) or {}

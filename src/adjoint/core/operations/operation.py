@@ -30,7 +30,7 @@ if not cython.compiled:
         TensorBase,
         any_overrides,
         bump_version,
-        composed,
+        compose,
         counter_of,
         dtype_of,
         first_tangents,
@@ -42,7 +42,7 @@ if not cython.compiled:
         shape_of,
         version_of,
     )
-    from adjoint.core.in_place import check_writable, overwritten, succeed, successor
+    from adjoint.core.in_place import check_writable, copy_with_history, succeed, successor
     from adjoint.core.modes.interceptors import Interceptor
     from adjoint.core.modes.profiling import ProfilerHook, sole_profiler
     from adjoint.core.modes.state import ThreadState, current
@@ -59,7 +59,7 @@ from adjoint.core.view_steps import as_strided_step
 out_dtypes = LateModule("adjoint.core.operations.out_dtypes")
 _ndarray = numpy.ndarray
 if not cython.compiled:
-    _overriding = _composing = True  # `overrides` and `composed` look for themselves
+    _overriding = _composing = True  # `overrides` and `compose` look for themselves
 _NO_KEYWORDS: dict = {}
 # for the .pxd
 _DEFAULT, _REFUSALS, _refusal_of = DEFAULT, REFUSALS, refusal_of
@@ -147,7 +147,7 @@ class Operation:
         """The operation on one Tensor: no look-ups if it is a plain real one, else the general way."""
         state: ThreadState = current()
         if state.unusual and isinstance(x, TensorBase):
-            return self.intercepted([x])
+            return self.run_under_interceptors([x])
         array = plain_operand(x, False) if self.takes_floats else None
         if array is None:
             array = self.whole_operand(x)
@@ -164,7 +164,7 @@ class Operation:
         """The operation on two Tensors of the same plain type, or one and a number; else the general way."""
         state: ThreadState = current()
         if state.unusual:
-            return self.intercepted([x, y])
+            return self.run_under_interceptors([x, y])
         left = plain_operand(x, self.takes_numbers) if self.takes_floats else None
         right = plain_operand(y, self.takes_numbers) if self.takes_floats else None
         has_left: cython.bint = type(left) is _ndarray
@@ -198,7 +198,7 @@ class Operation:
                     return array
         return None
 
-    def intercepted(self, operands: list):
+    def run_under_interceptors(self, operands: list):
         """The operation on one or two arguments where something unusual is on: the quick way of it, if it has one."""
         state: ThreadState = current()
         if state.unusual == 1 and state.interceptors:
@@ -207,9 +207,9 @@ class Operation:
                 result = interceptor.quick(self, operands)
                 if result is not NotImplemented:
                     return result
-        return self.profiled(operands)
+        return self.run_under_profiler(operands)
 
-    def profiled(self, operands: list):
+    def run_under_profiler(self, operands: list):
         """The operation on one or two arguments where something unusual is on: the quick way if it is but a profiler.
 
         The profiler steps aside meanwhile, and notes the result.
@@ -252,7 +252,7 @@ class Operation:
         if _overriding and any_overrides(values):
             return registry.override(self, values, False)
         if _composing:
-            result = composed(self, values, False)
+            result = compose(self, values, False)
             if result is not NotImplemented:
                 return result
         try:
@@ -344,7 +344,7 @@ class Operation:
         if _overriding and any_overrides(bound):
             return registry.override(self, bound, True)
         if _composing:
-            result = composed(self, bound, True)
+            result = compose(self, bound, True)
             if result is not NotImplemented:
                 return result
         tensor: TensorBase = bound[0]
@@ -413,7 +413,7 @@ class Operation:
         name_in_place(node)
         array = tensor._array
         if node.plan.saves(tensor, values):
-            before = overwritten(tensor)
+            before = copy_with_history(tensor)
             values = [before if value is tensor else value for value in values]
         if type(array) is not _ndarray and registry.cross is not None:
             self.recorder.cross(node, values)
@@ -449,10 +449,10 @@ class PublicFunction:
     of_tensor: and if the first argument is a Tensor. follows: and if new tensors go to the device that they say.
     """
 
-    def __init__(self, function, name, asks):
+    def __init__(self, function, name, is_overridable):
         # first, since the plain form has its fields among the attributes, which are copied
         update_wrapper(self, function)
-        self.function, self.name, self.asks = function, name, asks
+        self.function, self.name, self.is_overridable = function, name, is_overridable
         self.quick = self.names = None
         self.of_tensor = self.follows = False
         if isinstance(function, PublicFunction):
@@ -460,6 +460,19 @@ class PublicFunction:
             self.of_tensor, self.follows = function.of_tensor, function.follows
         if cython.compiled:
             let_function_be_called(self)
+
+    def target(self, first, names: tuple):
+        """The function that a call runs, by the first argument by position (None without one) and names of keywords."""
+        if self.quick is None:
+            return self.function
+        for name in names:
+            if name not in self.names:
+                return self.function
+        if self.of_tensor and not isinstance(first, TensorBase):
+            return self.function
+        if self.follows and ((_overriding and registry.overriding) or _DEFAULT.device is not None):
+            return self.function
+        return self.quick
 
     def __get__(self, instance, owner):
         return self if instance is None else MethodType(self, instance)

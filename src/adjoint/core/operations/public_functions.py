@@ -9,7 +9,7 @@ from typing import Any
 from adjoint.core.operations.operation import PublicFunction
 
 
-def without(
+def skip_wrapper(
     function: Callable[..., Any],
     wrapper: Callable[..., Any],
     *names: str,

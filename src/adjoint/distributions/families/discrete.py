@@ -326,12 +326,12 @@ class ContinuousBernoulli(Odds, ExponentialFamily):
         return (self.probs <= self._lims[0]) | (self.probs > self._lims[1])
 
     @property
-    def _cut(self) -> Any:
+    def _cut_probs(self) -> Any:
         return adjoint.where(self._is_outside, clamp_probs(self.probs), self._lims[0])
 
     @property
     def _log_norm(self) -> Any:
-        p = self._cut
+        p = self._cut_probs
         exact = (adjoint.log1p(-p) - p.log()).abs().log() - adjoint.log(adjoint.where(p <= 0.5, 1 - 2 * p, 2 * p - 1))
         x = (self.probs - 0.5) ** 2
         return adjoint.where(self._is_outside, exact, math.log(2.0) + (4 / 3 + 104 / 45 * x) * x)
@@ -339,7 +339,7 @@ class ContinuousBernoulli(Odds, ExponentialFamily):
     @property
     def mean(self) -> Any:
         """p / (2 p - 1) + 1 / log((1 - p) / p)."""
-        p = self._cut
+        p = self._cut_probs
         exact = p / (2 * p - 1) + 1 / (adjoint.log1p(-p) - p.log())
         x = self.probs - 0.5
         return adjoint.where(self._is_outside, exact, 0.5 + (1 / 3 + 16 / 45 * x**2) * x)
@@ -347,7 +347,7 @@ class ContinuousBernoulli(Odds, ExponentialFamily):
     @property
     def variance(self) -> Any:
         """p (p - 1) / (1 - 2 p) ** 2 + 1 / log((1 - p) / p) ** 2."""
-        p = self._cut
+        p = self._cut_probs
         exact = p * (p - 1) / (1 - 2 * p) ** 2 + 1 / (adjoint.log1p(-p) - p.log()) ** 2
         x = (self.probs - 0.5) ** 2
         return adjoint.where(self._is_outside, exact, 1 / 12 - (1 / 15 - 128 / 945 * x) * x)
@@ -362,14 +362,14 @@ class ContinuousBernoulli(Odds, ExponentialFamily):
         return self._log_norm - bce
 
     def _cdf(self, value: Any) -> Any:
-        p = self._cut
+        p = self._cut_probs
         exact = (p**value * (1 - p) ** (1 - value) + p - 1) / (2 * p - 1)
         inner = adjoint.where(self._is_outside, exact, value)
         return adjoint.where(value <= 0, 0.0, adjoint.where(value >= 1, 1.0, inner))
 
     def icdf(self, value: Any) -> Any:
         """The quantile of a probability."""
-        p = self._cut
+        p = self._cut_probs
         exact = (adjoint.log1p(-p + value * (2 * p - 1)) - adjoint.log1p(-p)) / (p.log() - adjoint.log1p(-p))
         return adjoint.where(self._is_outside, exact, value)
 

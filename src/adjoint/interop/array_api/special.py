@@ -10,10 +10,10 @@ import numpy
 
 from adjoint.interop import scipy_functions, ufuncs
 from adjoint.interop.table import FUNCTIONS
-from adjoint.runtime.caches import cached
+from adjoint.runtime.caches import memoize
 
 
-@cached()
+@memoize()
 def _table() -> dict[str, Any]:
     """All functions of scipy.special over Tensors; in the array API mode its own are wrapped ufuncs."""
     import scipy.special

@@ -78,7 +78,7 @@ class _Ends:
         if self.mode == "linear_ramp":
             return self.ramp(array, axis, width, front)
         if self.mode in ("reflect", "symmetric"):
-            return self.mirrored(array, axis, width, front)
+            return self.reflection(array, axis, width, front)
         n = array.shape[axis]
         length = n if self.lengths is None else min(self.lengths[axis][0 if front else 1], n)
         margin = self.make(array.narrow(axis, 0 if front else n - length, length), axis)
@@ -92,7 +92,7 @@ class _Ends:
         ramp = linspace(target, edge, width, endpoint=False, dtype=kind_of(array), axis=axis)
         return ramp if front else ops.flip(ramp, (axis,))
 
-    def mirrored(self, array, axis, width, front):
+    def reflection(self, array, axis, width, front):
         """Twice the edge less the reflection, again and again until there is enough."""
         n = array.shape[axis]
         skip = self.mode == "reflect"

@@ -140,11 +140,11 @@ def unwrap(value: Any) -> Any:
     return exchange(lambda array: array._tensor, value)
 
 
-def wrapped(kind: type[ArrayHolder], value: Any) -> Any:
+def wrap(kind: type[ArrayHolder], value: Any) -> Any:
     """The result of an operation on Tensors, for users of a class of arrays."""
     if isinstance(value, TensorBase):
         return kind._wrap(value)  # type: ignore[arg-type]
     if isinstance(value, (list, tuple, dict)):
         leaves, structure = flatten(value)
-        return structure.unflatten([wrapped(kind, leaf) for leaf in leaves])
+        return structure.unflatten([wrap(kind, leaf) for leaf in leaves])
     return value

@@ -20,7 +20,7 @@ from adjoint.interop.numpy_array.base import (
     in_double,
     unwrap,
     values,
-    wrapped,
+    wrap,
 )
 from adjoint.interop.numpy_array.writes import Memory, has_view, make_writable, note_views, to_read
 from adjoint.interop.numpy_functions import WHOLE
@@ -99,7 +99,7 @@ def run_ufunc(kind: Kind, ufunc: numpy.ufunc, method: str, inputs: Any, kwargs: 
     out = kwargs.get("out") if kwargs else None
     if out is None and method == "__call__":
         try:
-            return wrapped(
+            return wrap(
                 kind, protocols.array_ufunc(ufunc, method, _arguments(inputs, []), kwargs and _arguments(kwargs))
             )
         except NoDerivativeError as error:
@@ -132,7 +132,7 @@ def _writing_ufunc(kind: Kind, ufunc: numpy.ufunc, method: str, inputs: Any, kwa
         if isinstance(array, ArrayHolder):
             array._prepare_write()  # type: ignore[attr-defined]
     operands = (*_arguments(inputs[:first]), *operands)
-    result = wrapped(kind, protocols.array_ufunc(ufunc, method, operands, _arguments(kwargs)))
+    result = wrap(kind, protocols.array_ufunc(ufunc, method, operands, _arguments(kwargs)))
     if out is None:
         return result
     return targets[0] if len(targets) == 1 else targets
@@ -204,8 +204,8 @@ def _on_tensors(kind: Kind, function: Function, args: Any, kwargs: Any) -> Any:
         clones: list[Tensor] = []
         result = protocols.array_function(function, (), _arguments(args, clones), _arguments(kwargs, clones))
         if not (clones and has_view(result, clones)):
-            return wrapped(kind, result)
-    return wrapped(kind, protocols.array_function(function, (), _arguments(args), _arguments(kwargs)))
+            return wrap(kind, result)
+    return wrap(kind, protocols.array_function(function, (), _arguments(args), _arguments(kwargs)))
 
 
 def _with_arrays(kind: Kind, arguments: Any) -> Any:
@@ -219,7 +219,7 @@ def _with_arrays(kind: Kind, arguments: Any) -> Any:
 
     @calls_back
     def on_tensors(*args: Any, **kwargs: Any) -> Any:
-        return unwrap(arguments(*wrapped(kind, args), **wrapped(kind, kwargs)))
+        return unwrap(arguments(*wrap(kind, args), **wrap(kind, kwargs)))
 
     return on_tensors
 
@@ -235,7 +235,7 @@ def _by_weights(kind: Kind, function: Function, args: Any, kwargs: Any) -> Any:
         args = (*args[:position], unwrap(weights), *args[position + 1 :])
     else:
         kwargs["weights"] = unwrap(weights)
-    return wrapped(kind, protocols.array_function(function, (), args, kwargs))
+    return wrap(kind, protocols.array_function(function, (), args, kwargs))
 
 
 def _arrays_in(args: Any) -> list[Any]:

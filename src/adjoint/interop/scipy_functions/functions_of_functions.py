@@ -23,7 +23,7 @@ from adjoint.interop.namespaces import as_class, to_tensors
 from adjoint.interop.numpy_array.base import values
 from adjoint.interop.operands import class_of_results, is_tracked, map_instances, tensor_of, tensors_in
 from adjoint.interop.scipy_functions.pieces import plain as values_of
-from adjoint.interop.scipy_functions.pieces import valued
+from adjoint.interop.scipy_functions.pieces import value_with_formula
 from adjoint.solvers import implicit, ode
 from adjoint.tensor.table import ops
 from adjoint.transforms.passing import calls_back
@@ -346,7 +346,7 @@ def _integrate(function: Function, a: Any, b: Any, args: Any, details: Any, valu
             f"quad: the rule that is differentiated gives {float(values_of(total)):.10g}, but SciPy's value is "
             f"{value:.10g}"
         )
-    return valued(total, numpy.asarray(value))
+    return value_with_formula(total, numpy.asarray(value))
 
 
 def _map_node(node: float, a: Any, b: Any) -> list[tuple[Any, Any]]:

@@ -174,7 +174,7 @@ def _rank_of_percentile(percentile):
 
 def _declare_ranks(name, rank_of):
     @function(f"scipy.ndimage.{name}")
-    def filtered(input, size=None, footprint=None, output=None, mode="reflect", cval=0.0, origin=0, *, axes=None):
+    def filter_windows(input, size=None, footprint=None, output=None, mode="reflect", cval=0.0, origin=0, *, axes=None):
         """The element of a rank in each window; the derivative is its own."""
         _refuse(output)
         return by_rank(tensors(input)[0], rank_of, size, footprint, mode, cval, origin, axes)

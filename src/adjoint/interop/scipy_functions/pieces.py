@@ -84,12 +84,12 @@ def _part(function: Any, places: numpy.ndarray, vectors: list[Tensor]) -> Tensor
 
 
 @custom
-def valued(formula: Tensor, value: Any) -> Any:
+def value_with_formula(formula: Tensor, value: Any) -> Any:
     """A value that another library computes, with the derivatives of a formula of the same function."""
     return new_tensor(numpy.broadcast_to(value, formula._array.shape).astype(kind_of(formula)))
 
 
-@valued.vjp("formula")
+@value_with_formula.vjp("formula")
 def _(g: Any) -> Any:
     return g
 

@@ -31,7 +31,7 @@ def _directly(a, b):
     return total
 
 
-def _cut(full, a_shape, b_shape, mode, axes):
+def _crop(full, a_shape, b_shape, mode, axes):
     """The part of a full convolution that a mode keeps."""
     if mode == "full":
         return full
@@ -67,7 +67,7 @@ def convolve(in1: Array, in2: Array, mode="full", method="auto"):
     few = min(a.numel(), b.numel()) <= _FEW
     direct = method == "direct" or (method == "auto" and (few or kind_of(a).kind in "biu"))
     full = _directly(a, b) if direct else _by_fourier(inexact(a), inexact(b), tuple(range(a.ndim)))
-    return _cut(full, a.shape, b.shape, mode, range(a.ndim))
+    return _crop(full, a.shape, b.shape, mode, range(a.ndim))
 
 
 @function("scipy.signal.fftconvolve", "scipy.signal.oaconvolve")
@@ -78,7 +78,7 @@ def fftconvolve(in1: Array, in2: Array, mode="full", axes=None):
     if not a.ndim:
         return a * b
     along = axes_of(axes, a.ndim)
-    return _cut(_by_fourier(a, b, along), a.shape, b.shape, mode, along)
+    return _crop(_by_fourier(a, b, along), a.shape, b.shape, mode, along)
 
 
 @function("scipy.signal.correlate")

@@ -98,7 +98,7 @@ class Factors:
         check_side(self._matrix, rhs, "solve()")
         pattern = places(self._matrix.layout)
         if trans != "N":
-            pattern = pattern.transposed()
+            pattern = pattern.transpose()
 
         def solution(right: Tensor) -> Tensor:
             entries = self._matrix.entries.to(right.dtype)

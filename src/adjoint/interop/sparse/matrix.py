@@ -128,7 +128,7 @@ class SparseMatrix:
         return self._on_tensors(lambda x: ops.sparse_product(self.entries, x, self.layout), other)
 
     def __rmatmul__(self, other: Any) -> Any:
-        layout = self.layout.transposed()
+        layout = self.layout.transpose()
         return self._on_tensors(
             lambda x: transpose_matrix(ops.sparse_product(self.entries, transpose_matrix(x), layout)), other
         )
@@ -140,7 +140,7 @@ class SparseMatrix:
     @property
     def T(self) -> SparseMatrix:
         """The transposed matrix, with the same values."""
-        result = SparseMatrix(self.layout.transposed(), self.values, self.order, None, self._entries)
+        result = SparseMatrix(self.layout.transpose(), self.values, self.order, None, self._entries)
         result._is_of_arrays = self._is_of_arrays
         return result
 

@@ -13,5 +13,5 @@ if not _typing.TYPE_CHECKING:
         _by_name(_HOMES) | {home.rpartition(".")[2]: "" for home in _HOMES} | {"utils": ""},
         missing=_AttributeOf(__name__),
     )
-    __dir__ = __getattr__.listed
+    __dir__ = __getattr__.list_names
 __all__ = sorted(_by_name(_HOMES))

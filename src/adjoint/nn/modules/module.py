@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
 from adjoint.arrays.dtypes import dtype as Dtype
+from adjoint.arrays.size import device as Device
 from adjoint.core.hooks import HookTable, RemovableHandle
 from adjoint.core.modes.grad_mode import no_grad
 from adjoint.nn.modules._base import hooks
@@ -55,6 +56,32 @@ class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpec
         return super().__repr__() if any(self) else "<All keys matched successfully>"
 
     __str__ = __repr__
+
+
+def parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:
+    """The device, the dtype, non_blocking and the memory format in the arguments of `Module.to`; None for no change.
+
+    Raises TypeError for other arguments.
+    """
+    if len(args) > 4:
+        raise TypeError(f"to() takes from 0 to 4 positional arguments but {len(args)} were given")
+    dtype, device = kwargs.pop("dtype", None), kwargs.pop("device", None)
+    non_blocking, memory_format = kwargs.pop("non_blocking", False), kwargs.pop("memory_format", None)
+    other = next((value for value in (kwargs.pop("tensor", None), *args) if isinstance(value, Tensor)), None)
+    for value in args:
+        if isinstance(value, Dtype):
+            dtype = value
+        elif isinstance(value, bool):
+            non_blocking = value
+        elif value is not None and not isinstance(value, Tensor):
+            device = value
+    if other is not None:
+        dtype, device = other.dtype, other.device
+    if kwargs.pop("copy", False):
+        raise RuntimeError(".to() does not accept copy argument")
+    if kwargs:
+        raise TypeError(f"to() got an unexpected keyword argument '{next(iter(kwargs))}'")
+    return None if device is None else Device(device), dtype, non_blocking, memory_format
 
 
 class Module:
@@ -546,28 +573,11 @@ class Module:
         >>> adjoint.nn.Linear(2, 3).to(adjoint.float64).weight.dtype
         adjoint.float64
         """
-        if len(args) > 4:
-            raise TypeError(f"to() takes from 0 to 4 positional arguments but {len(args)} were given")
-        dtype, rest = kwargs.pop("dtype", None), list(args)
-        other = kwargs.pop("tensor", None) or next((value for value in rest if isinstance(value, Tensor)), None)
-        device = kwargs.pop("device", None)
-        for value in rest:
-            if isinstance(value, Dtype):
-                dtype = value
-            elif value is not None and not isinstance(value, (bool, Tensor)):
-                device = value
-        if other is not None:
-            dtype, device = other.dtype, other.device
+        device, dtype, _, memory_format = parse_to(*args, **kwargs)
         if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
             raise TypeError(
                 f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}"
             )
-        memory_format = kwargs.pop("memory_format", None)
-        kwargs.pop("non_blocking", None)
-        if kwargs.pop("copy", False):
-            raise RuntimeError(".to() does not accept copy argument")
-        if kwargs:
-            raise TypeError(f"to() got an unexpected keyword argument '{next(iter(kwargs))}'")
 
         def convert(tensor: Tensor) -> Tensor:
             numeric = tensor.is_floating_point() or tensor.is_complex()
@@ -825,9 +835,9 @@ class Module:
         elif strict and extra in state_dict:
             unexpected_keys.append(extra)
         if strict:
-            unexpected_keys.extend(self._unexpected(state_dict, prefix, members, extra))
+            unexpected_keys.extend(self._unexpected_keys(state_dict, prefix, members, extra))
 
-    def _unexpected(self, state_dict: Any, prefix: str, members: Any, extra: str) -> list[str]:
+    def _unexpected_keys(self, state_dict: Any, prefix: str, members: Any, extra: str) -> list[str]:
         """The keys under a prefix that belong to no member of this module."""
         unexpected = []
         for key in state_dict:

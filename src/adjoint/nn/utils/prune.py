@@ -236,7 +236,7 @@ class _ByAmount(BasePruningMethod):
         return self.amount
 
 
-def _without(mask: Tensor, places: Tensor) -> Tensor:
+def _clear(mask: Tensor, places: Tensor) -> Tensor:
     result = mask.clone().reshape(-1)
     result[places] = 0
     return result.reshape(mask.shape)
@@ -255,7 +255,7 @@ class RandomUnstructured(_ByAmount):
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
         number = self._number(t.numel())
-        return _without(default_mask, rand_like(t).reshape(-1).topk(number).indices) if number else default_mask.clone()
+        return _clear(default_mask, rand_like(t).reshape(-1).topk(number).indices) if number else default_mask.clone()
 
 
 class L1Unstructured(_ByAmount):
@@ -273,7 +273,7 @@ class L1Unstructured(_ByAmount):
         number = self._number(t.numel())
         if not number:
             return default_mask.clone()
-        return _without(default_mask, t.abs().reshape(-1).topk(number, largest=False).indices)
+        return _clear(default_mask, t.abs().reshape(-1).topk(number, largest=False).indices)
 
 
 class _Structured(_ByAmount):

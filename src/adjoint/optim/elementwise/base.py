@@ -231,7 +231,7 @@ class Elementwise(Optimizer):
             raise RuntimeError(f"{name} does not support sparse gradients" + ADVICE.get(name, ""))
         if options.weight_decay:
             raise RuntimeError("weight_decay option is not compatible with sparse gradients")
-        gradient = grad._array.coalesced()
+        gradient = grad._array.coalesce()
         places = gradient.pattern.coordinates
         tensors = (parameter, *state)
         for tensor in tensors:

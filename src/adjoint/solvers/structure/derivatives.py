@@ -81,7 +81,7 @@ class SparseDerivative:
         """The number of products that one matrix takes."""
         return count_of(self.parts)
 
-    def evaluated(self, vector: Tensor, with_progress: bool = False) -> Any:
+    def matrix_at(self, vector: Tensor, with_progress: bool = False) -> Any:
         """The matrix at a point, as a csr_array."""
         products = self.products(vector)
         data = np.zeros(self.nnz, dtype=vector._array.dtype)
@@ -287,7 +287,7 @@ class OfTrees:
     def __call__(self, x: Any, *, full_output: bool = False, progress: bool = False) -> Any:
         """The matrix at x, as a scipy.sparse.csr_array; with full_output also the products, colours and entries."""
         vector = self.flat.ravel(start_of(x))
-        matrix = self.derivative.evaluated(vector.detach(), progress)
+        matrix = self.derivative.matrix_at(vector.detach(), progress)
         return (matrix, self.info()) if full_output else matrix
 
     def info(self) -> dict[str, Any]:

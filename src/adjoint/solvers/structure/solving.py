@@ -41,7 +41,7 @@ def sparse_weighted_hessian(function: VectorFunction) -> Callable[[Any, Any], An
 
     def hess(x: Any, v: Any) -> Any:
         weights[:] = [from_numpy(vector_of(v))]
-        return derivative.evaluated(from_numpy(vector_of(x)))
+        return derivative.matrix_at(from_numpy(vector_of(x)))
 
     return hess
 
@@ -83,4 +83,4 @@ def derivative_of(
 
 def at_vectors(derivative: SparseDerivative) -> Callable[..., Any]:
     """The derivative as a function of SciPy's vectors."""
-    return lambda x, *args: derivative.evaluated(from_numpy(vector_of(x)))
+    return lambda x, *args: derivative.matrix_at(from_numpy(vector_of(x)))

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from adjoint.arrays.size import cuda_is_available, type_name
 from adjoint.core.graph import TensorBase
-from adjoint.core.operations.public_functions import without
+from adjoint.core.operations.public_functions import skip_wrapper
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -30,7 +30,7 @@ def pinnable(function: F) -> F:
         return pinned_if_asked(function, args, kwargs) if "pin_memory" in kwargs else function(*args, **kwargs)
 
     call.__signature__ = signature_with_pin_memory(function)
-    return without(function, call, "pin_memory")
+    return skip_wrapper(function, call, "pin_memory")
 
 
 def signature_with_pin_memory(function: Callable[..., Any]) -> inspect.Signature:

@@ -9,6 +9,7 @@ cannot allocate much.
 from __future__ import annotations
 
 import collections
+import contextlib
 import importlib
 import math
 import pickle
@@ -27,6 +28,8 @@ from adjoint.arrays.libraries.sparse_arrays import SparseArray
 from adjoint.arrays.size import Size, device
 from adjoint.tensor.tensor import Tensor, _rebuild
 
+#: The classes and functions that the program trusts (`add_safe_globals`), by their names in files.
+_trusted: dict[tuple[str, str], Any] = {}
 #: The errors of instructions that are cut off or inconsistent.
 _BROKEN = (EOFError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError, struct.error)
 #: The number of bytes per allocation.
@@ -38,8 +41,57 @@ _COPIED = (bytes, bytearray, str, list, tuple, dict)
 _MOST_AXES = 64
 
 
+def add_safe_globals(safe_globals: Iterable[Any]) -> None:
+    """Let load(..., weights_only=True) make these classes, and call these functions.
+
+    safe_globals: classes and functions; or pairs of one and its name in files, such as (Point, "shapes.Point").
+
+    Raises TypeError for a pair without a name.
+
+    >>> from fractions import Fraction
+    >>> with safe_globals([Fraction]):
+    ...     [each.__name__ for each in get_safe_globals()]
+    ['Fraction']
+    """
+    for each in safe_globals:
+        value, name = each if isinstance(each, tuple) else (each, f"{each.__module__}.{each.__qualname__}")
+        if not isinstance(name, str) or "." not in name:
+            raise TypeError(f"add_safe_globals(): a pair is an object and its full name, but got {each!r}")
+        module, _, last = name.rpartition(".")
+        _trusted[module, last] = value
+
+
+def clear_safe_globals() -> None:
+    """Trust no class and no function any more."""
+    _trusted.clear()
+
+
+def get_safe_globals() -> list[Any]:
+    """The classes and functions of `add_safe_globals`."""
+    return list(_trusted.values())
+
+
+class safe_globals(contextlib.AbstractContextManager[None]):
+    """`add_safe_globals` for the duration of a with block."""
+
+    def __init__(self, safe_globals: Iterable[Any]) -> None:
+        self.safe_globals = list(safe_globals)
+
+    def __enter__(self) -> None:
+        self.before = dict(_trusted)
+        add_safe_globals(self.safe_globals)
+
+    def __exit__(self, *_: object) -> None:
+        _trusted.clear()
+        _trusted.update(self.before)
+
+
+def _is_trusted(value: Any) -> bool:
+    return any(value is each for each in _trusted.values())
+
+
 class SafeUnpickler(pickle._Unpickler):
-    """Makes only tensors, arrays, numbers and containers of these."""
+    """Makes only tensors, arrays, numbers and containers of these, and what the program trusts."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self.source = _Source(file)
@@ -66,17 +118,21 @@ class SafeUnpickler(pickle._Unpickler):
         if (module, name) in _NAMES:
             return _NAMES[module, name]
         if (module, name) in _IMPORTED:
-            return self.imported(module, name)
+            return self.import_object(module, name)
+        if (module, name) in _trusted:
+            return _trusted[module, name]
         raise _refusal(f"names {module}.{name}, which may run any code")
 
     @staticmethod
-    def imported(module: str, name: str) -> Any:
+    def import_object(module: str, name: str) -> Any:
         """The object of a name in another module."""
         return getattr(importlib.import_module(module), name)
 
     def maker(self, function: Any) -> Callable[..., Any] | None:
         """The function with checks that replaces one in the file."""
         checked_maker = _MAKERS.get(function)
+        if checked_maker is None and _is_trusted(function):
+            return function
         return function if checked_maker is None and getattr(function, "checks_arguments", False) else checked_maker
 
     def refer(self) -> None:
@@ -89,7 +145,7 @@ class SafeUnpickler(pickle._Unpickler):
         except (TypeError, ValueError, LookupError) as error:
             raise _refusal(f"refers to other objects than save() writes ({error})") from error
 
-    def reduced(self) -> None:
+    def reduce(self) -> None:
         """Call a function that the file names, after a check of the arguments."""
         arguments = self.stack.pop()
         function = self.stack[-1]
@@ -104,6 +160,13 @@ class SafeUnpickler(pickle._Unpickler):
         if function is _numpy_reconstruct:
             self.unfinished[id(result)] = result
         self.stack[-1] = result
+
+    def new_object(self, instruction: Callable[[Any], None]) -> None:
+        """Make an object of a class that the program trusts."""
+        cls = self.stack[-2 if instruction is _PLAIN[pickle.NEWOBJ[0]] else -3]
+        if not _is_trusted(cls):
+            raise _refusal(f"makes a {_type_name(cls)}")
+        instruction(self)
 
     def count_copies(self, arguments: tuple[Any, ...]) -> None:
         """Raise where the file has the same values copied again and again: save() writes each once."""
@@ -127,6 +190,9 @@ class SafeUnpickler(pickle._Unpickler):
         elif type(target) is collections.OrderedDict and type(state) is dict and list(state) == ["_metadata"]:
             # the versions of modules, beside their state
             vars(target).update(state)
+        elif _is_trusted(type(target)):
+            self.append(state)
+            _PLAIN[pickle.BUILD[0]](self)
         else:
             raise _refusal(f"sets the state of {_type_name(target)}")
 
@@ -145,7 +211,7 @@ class SafeUnpickler(pickle._Unpickler):
     def with_list_on_top(self, instruction: Callable[[Any], None]) -> None:
         """Add the objects on the stack to the list of the file's that lies below them."""
         target = self.stack[-2] if instruction is _PLAIN[pickle.APPEND[0]] else self.metastack[-1][-1]
-        if type(target) is not list:
+        if type(target) is not list and not _is_trusted(type(target)):
             raise _refusal(f"appends to {_type_name(target)}")
         instruction(self)
 
@@ -158,7 +224,8 @@ class SafeUnpickler(pickle._Unpickler):
         else:
             adds = instruction is _PLAIN[pickle.ADDITEMS[0]]
             target, keys = self.metastack[-1][-1], self.stack[:: 1 if adds else 2]
-        if target is not None and type(target) not in (dict, set, collections.OrderedDict, collections.defaultdict):
+        types = (dict, set, collections.OrderedDict, collections.defaultdict)
+        if target is not None and type(target) not in types and not _is_trusted(type(target)):
             raise _refusal(f"puts items into {_type_name(target)}")
         _check_keys(keys)
         instruction(self)
@@ -213,12 +280,14 @@ def _opcode(name: str) -> int:
 
 
 _LIST_INSTRUCTIONS = ("APPEND", "APPENDS")
+_OBJECT_INSTRUCTIONS = ("NEWOBJ", "NEWOBJ_EX")
 _KEY_INSTRUCTIONS = ("SETITEM", "SETITEMS", "ADDITEMS", "FROZENSET", "DICT")
 _dispatch: dict[int, Callable[[Any], None]] = {
     **{_opcode(name): _PLAIN[_opcode(name)] for name in _HARMLESS.split()},
     **{_opcode(name): _guard(SafeUnpickler.with_list_on_top, _PLAIN[_opcode(name)]) for name in _LIST_INSTRUCTIONS},
     **{_opcode(name): _guard(SafeUnpickler.with_keys, _PLAIN[_opcode(name)]) for name in _KEY_INSTRUCTIONS},
-    _opcode("REDUCE"): SafeUnpickler.reduced,
+    **{_opcode(name): _guard(SafeUnpickler.new_object, _PLAIN[_opcode(name)]) for name in _OBJECT_INSTRUCTIONS},
+    _opcode("REDUCE"): SafeUnpickler.reduce,
     _opcode("BUILD"): SafeUnpickler.build,
     _opcode("BYTEARRAY8"): SafeUnpickler.bytes_to_change,
     _opcode("BINPERSID"): SafeUnpickler.refer,

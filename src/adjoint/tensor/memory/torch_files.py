@@ -327,7 +327,7 @@ def _parameter(data: Any, requires_grad: Any, hooks: Any = None, state: Any = No
     check(type(data) is Tensor and type(requires_grad) is bool, "a parameter has a tensor and a flag")
     state = {} if state is None else state
     check(type(state) is dict and all(type(name) is str for name in state), "attributes have names")
-    return _rebuild(SafeUnpickler.imported(*PARAMETER), data._array, requires_grad, state)
+    return _rebuild(SafeUnpickler.import_object(*PARAMETER), data._array, requires_grad, state)
 
 
 def _tensor_with_attributes(function: Any, cls: Any, parts: Any, state: Any) -> Tensor:

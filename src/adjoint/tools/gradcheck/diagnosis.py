@@ -34,7 +34,7 @@ class Case(NamedTuple):
         """True if the analytical Jacobian is this matrix."""
         return guess.shape == self.analytical.shape and bool(self.close(self.analytical, guess).all())
 
-    def turned(self, matrix: Array) -> Array:
+    def without_unit(self, matrix: Array) -> Array:
         """A matrix without the factor i of an imaginary part, if it has this factor."""
         return matrix / self.unit if matrix.dtype.kind == "c" else matrix
 
@@ -115,7 +115,7 @@ def transformations(case: Case) -> Iterator[tuple[Array, str]]:
     if unit == 1:
         yield -n, "wrong sign."
     if n.dtype.kind == "c":
-        conjugate = numpy.conj(case.turned(n)) * unit
+        conjugate = numpy.conj(case.without_unit(n)) * unit
         yield (
             conjugate,
             ("a conjugate is missing (or superfluous): forward mode multiplies by f', backward mode by its conjugate."),

@@ -23,7 +23,7 @@ _DEPRECATED = (
 )
 
 
-def _deprecated(function: Function) -> Function:
+def _deprecate(function: Function) -> Function:
     @functools.wraps(function)
     def warning(*args: Any, **kwargs: Any) -> Any:
         warnings.warn(_DEPRECATED.format(name=function.__name__), FutureWarning, stacklevel=2)
@@ -44,7 +44,7 @@ def _check_real(output: Tensor, name: str) -> None:
         )
 
 
-@_deprecated
+@_deprecate
 def get_numerical_jacobian(
     fn: Callable[..., Any], inputs: Any, target: Any = None, eps: float = 1e-3, grad_out: complex = 1.0
 ) -> tuple[Tensor, ...]:
@@ -73,7 +73,7 @@ def _like(matrix: Array, model: Tensor) -> Tensor:
     return tensor_of(matrix.astype(kinds[single]))
 
 
-@_deprecated
+@_deprecate
 def get_analytical_jacobian(
     inputs: Any, output: Tensor, nondet_tol: float = 0.0, grad_out: complex = 1.0
 ) -> tuple[tuple[Tensor, ...], bool, bool, bool]:

@@ -17,7 +17,7 @@ from adjoint.core.modes.profiling import current_profiler
 from adjoint.core.recorded import operations
 from adjoint.functions.binding import functions, load_all
 from adjoint.functions.composite import COMPOSITES
-from adjoint.runtime.caches import cached
+from adjoint.runtime.caches import memoize
 from adjoint.runtime.forks import new_lock
 from adjoint.tensor import creation
 from adjoint.tensor.default_device import PUBLIC
@@ -56,7 +56,7 @@ def exchange(owner: Any, name: str, old: Function, new: Function) -> None:
         setattr(owner, name, new)
 
 
-@cached()
+@memoize()
 def wrapped_functions() -> list[tuple[Any, str, Function, Function]]:
     """For each place where a function stands: whose attribute it is, its name there, the function and its wrapper."""
     replaced = []

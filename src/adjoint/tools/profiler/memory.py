@@ -108,7 +108,7 @@ class Arrays:
         """The blocks of arrays that are known."""
         return [self.blocks_by_id[id(array)][1] for array in owners(values) if id(array) in self.blocks_by_id]
 
-    def recorded(self, node: Node) -> None:
+    def count_saved(self, node: Node) -> None:
         """Note a new node: the memory of its saved values is used for the backward pass."""
         items = [item for _, item in node._ad_saved_items()]
         saved_blocks = {id(block): block for block in self.blocks_of(items)}

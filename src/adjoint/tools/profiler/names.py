@@ -16,7 +16,7 @@ OPERATIONS |= {
     "cast": "_to_copy",
     "clone_with_strides": "clone",
     "conj_transpose": "mH",
-    "conjugated": "conj",
+    "conjugate": "conj",
     "convolution_weight": "convolution_backward",
     "drawn_around": "normal",
     "drawn_with_chances_": "bernoulli_",

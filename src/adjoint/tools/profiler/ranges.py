@@ -48,7 +48,7 @@ class Ranges(ProfilerHook):
     def evaluate_in_detail(self, run: Any, node: Node) -> Any:
         """Run a node inside a range that says which number it was given when it was made."""
         stashed = "" if isinstance(node, AccumulateGrad) else f", stashed seq={node._ad_sequence_nr}"
-        sizes = self.sizes(as_list(run.received(node))) if self.shapes else ""
+        sizes = self.sizes(as_list(run.cotangents_at(node))) if self.shapes else ""
         self.push(f"{node.name()}{stashed}{sizes}")
         try:
             return run.proceed(node, self.position)
@@ -85,7 +85,7 @@ class emit_ranges:
             return None
         if self.entered:
             raise RuntimeError(f"{self.kind} annotation context manager is not reentrant")
-        ranges = Ranges(*self.functions(self.imported()), self.record_shapes)
+        ranges = Ranges(*self.functions(self.import_package()), self.record_shapes)
         self.entered = True
         ranges.start()
         self._ranges = ranges
@@ -96,7 +96,7 @@ class emit_ranges:
             self._ranges.stop()
             self._ranges = None
 
-    def imported(self) -> Any:
+    def import_package(self) -> Any:
         """The package that makes ranges. Raises ImportError with the name of the extra where it is missing."""
         try:
             return importlib.import_module(self.package)

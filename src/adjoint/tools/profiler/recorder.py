@@ -13,7 +13,7 @@ from adjoint.core import errors
 from adjoint.core.graph import AccumulateGrad, Node
 from adjoint.core.locations import Location, caller
 from adjoint.core.modes.profiling import CUSTOM, NODE, OPERATION, USER, ProfilerHook, number_of_result
-from adjoint.runtime.caches import cached
+from adjoint.runtime.caches import memoize
 from adjoint.runtime.once import is_own
 from adjoint.tools.profiler import functions, names
 from adjoint.tools.profiler.devices import Clock
@@ -110,12 +110,12 @@ class Recorder(ProfilerHook):
         if number >= 0:
             self.made_at[number] = location
             first = result[0] if isinstance(result, tuple) else result
-            arrays.recorded(first._node)
+            arrays.count_saved(first._node)
 
     def evaluate_in_detail(self, run: Any, node: Node) -> Any:
         """Let a node do its work and note it with shapes and memory."""
         arrays = self.arrays
-        received = as_list(run.received(node))
+        received = as_list(run.cotangents_at(node))
         if arrays is not None:
             arrays.know(received)
         shapes = [shape_of(value) for value in received] if self.shapes else None
@@ -167,7 +167,7 @@ def user_stack() -> list[Location]:
     return locations
 
 
-@cached()
+@memoize()
 def line_of(location: Location) -> str:
     """A place in the program as stacks show it."""
     code, line = location

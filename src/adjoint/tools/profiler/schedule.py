@@ -304,13 +304,13 @@ class profile:
 
         Raises AssertionError if no trace was begun.
         """
-        noted = self._noted("stopping trace")
+        noted = self._require_profiler("stopping trace")
         if self.execution_trace_observer is not None:
             self.execution_trace_observer.stop()
         noted.__exit__()
         self._cycles += 1
 
-    def _noted(self, purpose: str) -> single.profile:
+    def _require_profiler(self, purpose: str) -> single.profile:
         if self.profiler is None:
             raise AssertionError(f"Profiler must be initialized before {purpose}")
         return self.profiler
@@ -327,7 +327,7 @@ class profile:
         >>> "aten::exp" in [event.name for event in p.events()]
         True
         """
-        events = self._noted("accessing events").function_events
+        events = self._require_profiler("accessing events").function_events
         if not self._earlier:
             return events
         all_events = EventList(
@@ -356,7 +356,7 @@ class profile:
         >>> [event.count for event in p.key_averages() if event.key == "aten::exp"]
         [1]
         """
-        self._noted("getting key averages")
+        self._require_profiler("getting key averages")
         return self.events().key_averages(group_by_input_shape, group_by_stack_n, group_by_overload_name)
 
     def memory_timeline(self) -> MemoryTimeline:
@@ -364,14 +364,14 @@ class profile:
 
         See `autograd.profiler.profile.memory_timeline`. Raises AssertionError if there is no trace.
         """
-        return self._noted("asking for memory").memory_timeline()
+        return self._require_profiler("asking for memory").memory_timeline()
 
     def plot(self) -> Any:
         """A picture of the last trace, which needs matplotlib.
 
         See `autograd.profiler.profile.plot`. Raises AssertionError if there is no trace.
         """
-        return self._noted("drawing").plot()
+        return self._require_profiler("drawing").plot()
 
     def toggle_collection_dynamic(self, enable: bool, activities: Iterable[ProfilerActivity]) -> None:
         """Pause or resume recording inside a trace; without a trace it has no effect.
@@ -386,14 +386,14 @@ class profile:
 
         A path that ends in .gz is compressed. Raises AssertionError if there is no trace.
         """
-        self._noted("exporting chrome trace").export_chrome_trace(path, self._metadata)
+        self._require_profiler("exporting chrome trace").export_chrome_trace(path, self._metadata)
 
     def export_stacks(self, path: str | Path, metric: str = "self_cpu_time_total") -> None:
         """Write stacks for a flame graph, of a trace with with_stack=True.
 
         Raises AssertionError if there is no trace, and ValueError for a metric that is not supported.
         """
-        self._noted("exporting stacks").export_stacks(path, metric)
+        self._require_profiler("exporting stacks").export_stacks(path, metric)
 
     def export_memory_timeline(self, path: str | Path, device: str | None = None) -> None:
         """Write memory over time by category: a picture as .html or .svg, otherwise JSON, `.gz` compressed.
@@ -403,7 +403,7 @@ class profile:
         """
         if not self.profile_memory:
             raise ValueError("profile_memory=True required for memory profiling.")
-        prof = self._noted("exporting memory timeline")
+        prof = self._require_profiler("exporting memory timeline")
         timeline = prof.memory_timeline()
         if str(path).endswith((".html", ".svg")):
             prof.plot().save(path)

@@ -25,7 +25,7 @@ from adjoint.arrays.namespace import register
 from adjoint.core.recorded import RawOps, raw_ops
 from adjoint.rules import derive
 from adjoint.rules.declare import Linear, Rule
-from adjoint.transforms.batching.levels import BatchedBase, BatchedKernel, check_alive, set_kind, stripped
+from adjoint.transforms.batching.levels import BatchedBase, BatchedKernel, check_alive, set_kind, strip_level
 from adjoint.transforms.batching.levels import batches_of as batches_of
 
 #: The batches that an array is batched over, as (level, size), outermost level first.
@@ -139,15 +139,15 @@ class BatchedArray(BatchedBase):
     def __len__(self) -> int:
         return self.shape[0]
 
-    def described(self, text_of: Callable[[Any], str]) -> str:
+    def describe(self, text_of: Callable[[Any], str]) -> str:
         """The array as text, with `text_of` for the innermost array."""
         data = self.data
-        inner = data.described(text_of) if isinstance(data, BatchedArray) else text_of(data)
+        inner = data.describe(text_of) if isinstance(data, BatchedArray) else text_of(data)
         indented = "\n".join("    " + line for line in inner.splitlines())
         return f"BatchedTensor(lvl={len(self.batches)}, bdim=0, value=\n{indented}\n)"
 
     def __repr__(self) -> str:
-        return self.described(repr)
+        return self.describe(repr)
 
     __add__, __radd__ = _operator("add"), _operator("add", True)
     __sub__, __rsub__ = _operator("sub"), _operator("sub", True)
@@ -209,7 +209,7 @@ class BatchLevel:
 
     def __init__(self, level: int) -> None:
         self.level = level
-        self.strip = functools.partial(stripped, level)
+        self.strip = functools.partial(strip_level, level)
         self.join = functools.partial(BatchedArray, level)
 
     @staticmethod
@@ -263,7 +263,7 @@ def other_form(rule: Rule) -> Callable[[int, dict[str, Any]], Any]:
     def form(level: int, values: dict[str, Any]) -> Any:
         data, dims = dict(values), {}
         for name in rule.inputs + rule.constants:
-            data[name], dim = stripped(level, values[name])
+            data[name], dim = strip_level(level, values[name])
             if dim is not None:
                 dims[name] = dim
         inner = inner_ops(list(operands_of(rule, data)))

@@ -14,10 +14,10 @@ cdef class BatchedBase:
     cdef public object data
 
 
-cpdef object batched(long long level, object data)
+cpdef object batched_array(long long level, object data)
 cpdef tuple batches_of(object array)
 cpdef object check_alive(object array)
-cpdef tuple stripped(long long level, object value)
+cpdef tuple strip_level(long long level, object value)
 
 
 cdef class BatchedKernel:
@@ -40,7 +40,7 @@ cdef class BatchedKernel:
     cdef object levels
     cdef object others
     cdef bint is_joint
-    cdef list bound(self, tuple args, dict kwargs)
+    cdef list bind(self, tuple args, dict kwargs)
     cdef long long level_of(self, list values)
     cdef object ops_of(self, list values)
     cdef object at_level(self, list values, long long level)
@@ -48,7 +48,7 @@ cdef class BatchedKernel:
     cdef object in_one_run(self, list values, long long level)
     cdef bint align(self, list data, list is_batched)
     cdef bint shift(self, list data, list is_batched, object size, Py_ssize_t ndim)
-    cdef object shifted(self, object dim, object default, Py_ssize_t n)
+    cdef object shift_dims(self, object dim, object default, Py_ssize_t n)
     cdef bint reform(self, object ops, list data, object size, Py_ssize_t ndim)
 
 

@@ -79,7 +79,7 @@ class BatchedBase:
 
     def __getitem__(self, index):
         index = index if isinstance(index, tuple) else (index,)
-        return batched(self.level, self.data[(_ALL, *index)])
+        return batched_array(self.level, self.data[(_ALL, *index)])
 
 
 _kind = BatchedBase
@@ -92,7 +92,7 @@ def set_kind(kind, ops):
     _kind, _batched_ops = kind, ops
 
 
-def batched(level, data):
+def batched_array(level, data):
     """An array whose first axis is the batch of a level."""
     if cython.compiled:
         instance = cython.cast(object, instantiate(_kind, BatchedBase))
@@ -124,13 +124,13 @@ def check_alive(array):
         array = cython.cast(BatchedBase, array).data
 
 
-def stripped(level, value):
+def strip_level(level, value):
     """An argument without one level, and where its batch axis is then (None: it has none); lists for a sequence."""
     if isinstance(value, BatchedBase):
         array: BatchedBase = value
         return (array.data, 0) if array.level == level else (value, None)
     if isinstance(value, (list, tuple)):
-        pairs = [stripped(level, member) for member in value]
+        pairs = [strip_level(level, member) for member in value]
         return [data for data, _ in pairs], [dim for _, dim in pairs]
     return value, None
 
@@ -180,13 +180,13 @@ class BatchedKernel:
             result = joint(self.name, args, kwargs)
             if result is not None:
                 return result
-        values = self.bound(args, kwargs)
+        values = self.bind(args, kwargs)
         level: cython.longlong = self.level_of(values)
         if level == 0:
             return getattr(self.ops_of(values), self.name)(*args, **kwargs)
         return self.at_level(values, level)
 
-    def bound(self, args: tuple, kwargs: dict):
+    def bind(self, args: tuple, kwargs: dict):
         """The arguments in the order of the signature."""
         values: list = list(args)
         i: cython.Py_ssize_t
@@ -249,7 +249,7 @@ class BatchedKernel:
         for position in self.operands:
             value = values[position]
             if position == self.sequence:
-                members = [stripped(level, member) for member in value]
+                members = [strip_level(level, member) for member in value]
                 data[position] = [member for member, _ in members]
                 arrays = data[position]
                 flags = [dim is not None for _, dim in members]
@@ -285,8 +285,8 @@ class BatchedKernel:
         else:
             result = kernel(*data[:n], **dict(zip(self.names[n:], data[n:])))
         if self.returns_one:
-            return batched(level, result)
-        return tuple([batched(level, part) for part in result])
+            return batched_array(level, result)
+        return tuple([batched_array(level, part) for part in result])
 
     def align(self, data: list, is_batched: list):
         """Axes of size 1 behind the batch axis, until operands have equal ranks in front of their core axes."""
@@ -315,12 +315,12 @@ class BatchedKernel:
             return False
         i: cython.Py_ssize_t
         for position in self.axes:
-            dim = self.shifted(data[position], self.defaults[position], ndim)
+            dim = self.shift_dims(data[position], self.defaults[position], ndim)
             if dim is NotImplemented:
                 return False
             data[position] = dim
         for position in self.new_axes:
-            dim = self.shifted(data[position], self.defaults[position], ndim + 1)
+            dim = self.shift_dims(data[position], self.defaults[position], ndim + 1)
             if dim is NotImplemented:
                 return False
             data[position] = dim
@@ -337,7 +337,7 @@ class BatchedKernel:
                 data[position] = on_all(data[position], size)
         return True
 
-    def shifted(self, dim, default, n: cython.Py_ssize_t):
+    def shift_dims(self, dim, default, n: cython.Py_ssize_t):
         """An axis parameter for arrays with one axis more in front; NotImplemented where it is none of a member."""
         if dim is None or (dim == () and (default is None or default == ())):
             if self.form is not None:
@@ -414,5 +414,5 @@ def joint(name, args: tuple, options: dict):
             operands[i] = value[(*axes, *(None,) * (rank - value.ndim + len(levels)))]
     result = getattr(numpy_ops, name)(*operands, **options)
     for level in every:
-        result = batched(level, result)
+        result = batched_array(level, result)
     return result

@@ -35,7 +35,7 @@ def for_mapping(transform: Callable[..., Any]) -> Callable[..., Any]:
         of_tensors = transform(func, in_dims, *options, **keywords)
 
         @wraps(func, updated=())
-        def mapped(*args: Any, **kwargs: Any) -> Any:
+        def call(*args: Any, **kwargs: Any) -> Any:
             if isinstance(in_dims, int) and passing.has_tensor(args):
                 return of_tensors(*args, **kwargs)
             leaves, structure = flatten(args, _is_none)
@@ -58,7 +58,7 @@ def for_mapping(transform: Callable[..., Any]) -> Callable[..., Any]:
             run = transform(of_arrays, in_dims, *options, **keywords)
             return leaving.result(run(*structure.unflatten(leaves), **kwargs))
 
-        return mapped
+        return call
 
     return public
 
@@ -99,7 +99,7 @@ def vmap(
     check_chunk_size("vmap", chunk_size, "vmap: chunk_size should be None or greater than 0. (got {size})")
 
     @wraps(func, updated=())
-    def mapped(*args: Any, **kwargs: Any) -> Any:
+    def call(*args: Any, **kwargs: Any) -> Any:
         leaves, structure = flatten(args, _is_none)
         dims = checked_in_dims(func, in_dims, args, leaves, structure)
         size = batch_size(leaves, dims)
@@ -122,7 +122,7 @@ def vmap(
             parts.append(chunks.run(run, start, stop))
         return join(parts)
 
-    return mapped
+    return call
 
 
 def narrow(leaves: list[Any], dims: list[int | None], start: int, stop: int) -> list[Any]:

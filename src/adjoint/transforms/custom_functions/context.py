@@ -30,7 +30,7 @@ from adjoint.core.graph import (
 from adjoint.core.locations import caller
 from adjoint.core.modes.batches import in_batches
 from adjoint.core.modes.state import current
-from adjoint.core.recorded import drop, pack_by_mode, save_input, save_result, unpacked
+from adjoint.core.recorded import drop, pack_by_mode, save_input, save_result, unpack_saved
 from adjoint.tensor.table import ops
 from adjoint.transforms.batching.levels import batches_of
 
@@ -193,7 +193,7 @@ class BackwardCFunction(ContextNode, FunctionCtx):
         if self._ad_cleared:
             raise RuntimeError(CLEARED)
         if self._ad_freed:
-            raise errors.freed(self)
+            raise errors.freed_error(self)
         if not self._ad_saved:
             return ()
         values = tuple([None if saved is None else unpacked_value(self, saved) for saved in self._ad_saved])
@@ -214,7 +214,7 @@ class BackwardCFunction(ContextNode, FunctionCtx):
     @property
     def _raw_saved_tensors(self) -> tuple[SavedTensor, ...]:
         if self._ad_freed:
-            raise errors.freed(self)
+            raise errors.freed_error(self)
         return tuple([SavedTensor.__new__(SavedTensor) if saved is None else saved for saved in self._ad_saved or ()])
 
     def _ad_saved_items(self) -> list[tuple[str, SavedTensor]]:
@@ -348,7 +348,7 @@ def saved_slot(node: BackwardCFunction, tensor: TensorBase, nr: int | None) -> S
 
 def unpacked_value(node: BackwardCFunction, saved: SavedTensor) -> Tensor:
     """A saved tensor with its history."""
-    tensor: Any = unpacked(saved, node)
+    tensor: Any = unpack_saved(saved, node)
     if not saved.from_input:
         tensor._tangents = (node._ad_tangents or {}).get(saved.output_nr)
         base = None if node._ad_owner is None else node._ad_owner()

@@ -215,7 +215,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         """
         separate = cls.setup_context is not _no_setup_context
         if kwargs or separate:
-            args = bound(cls, args, kwargs)
+            args = positional_arguments(cls, args, kwargs)
         state = current()
         if state.unusual or state.batches:
             return apply_in_transforms(cls, args)
@@ -241,7 +241,7 @@ def check_setup_context(cls: type[Function]) -> None:
         raise RuntimeError(NO_SETUP_CONTEXT)
 
 
-def bound(cls: type[Function], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+def positional_arguments(cls: type[Function], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
     """All arguments by position, in the order of forward's parameters.
 
     Defaults are filled in where there is a setup_context, which wants all inputs, and otherwise before the last one

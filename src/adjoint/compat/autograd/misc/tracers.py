@@ -45,7 +45,7 @@ def const_graph_unary(fun: Function) -> Function:
     nodes: list[ConstGraphNode] = []
     differentiates = False
 
-    def cached(x: Any) -> Any:
+    def run_or_repeat(x: Any) -> Any:
         nonlocal differentiates
         if differentiates:
             return waiting[0](x)
@@ -67,7 +67,7 @@ def const_graph_unary(fun: Function) -> Function:
             values[node] = node.partial_fun([values[parent] for parent in node.parents])
         return values[nodes[-1]]
 
-    return cached
+    return run_or_repeat
 
 
 def const_graph(fun: Function, *args: Any, **kwargs: Any) -> Function:
@@ -76,11 +76,11 @@ def const_graph(fun: Function, *args: Any, **kwargs: Any) -> Function:
     So its branches must not depend on values, and it must not depend on anything that changes besides its arguments. A
     function that takes derivatives inside is run in each call.
     """
-    cached = const_graph_unary(lambda rest: fun(*args, *rest, **kwargs))
+    repeat = const_graph_unary(lambda rest: fun(*args, *rest, **kwargs))
 
     @functools.wraps(fun, updated=())
     def call(*rest: Any) -> Any:
-        return cached(rest)
+        return repeat(rest)
 
     return call
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import types
 from typing import Any
 
-from adjoint.compat.autograd._primitives import wrapped
+from adjoint.compat.autograd._primitives import make_primitive
 from adjoint.core.operations.naming import known_by
 
 #: Functions that take shapes, types or files, never boxes.
@@ -29,4 +29,4 @@ def wrap_namespace(old: types.ModuleType, new: dict[str, Any]) -> None:
         if isinstance(value, types.ModuleType):
             continue
         plain = name in PLAIN or isinstance(value, type) or not callable(value)
-        new[name] = value if plain else known_by(wrapped(value), new["__name__"], name)
+        new[name] = value if plain else known_by(make_primitive(value), new["__name__"], name)

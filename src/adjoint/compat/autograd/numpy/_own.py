@@ -7,9 +7,9 @@ from typing import Any
 import numpy
 
 from adjoint.compat.autograd._boxes import Box, getval, holds_box
-from adjoint.compat.autograd._primitives import wrapped
+from adjoint.compat.autograd._primitives import make_primitive
 
-_where = wrapped(numpy.where)
+_where = make_primitive(numpy.where)
 
 
 def where(condition: Any, *args: Any, **kwargs: Any) -> Any:
@@ -41,7 +41,7 @@ class _Joiner:
 
     def __getitem__(self, items: Any) -> Any:
         result = self._ofnumpy[items]
-        return wrapped(numpy.array)(result.tolist()) if holds_box(result) else result
+        return make_primitive(numpy.array)(result.tolist()) if holds_box(result) else result
 
 
 r_, c_ = _Joiner(numpy.r_), _Joiner(numpy.c_)

@@ -7,10 +7,10 @@ import numpy.linalg as _linalg
 
 from adjoint.compat.autograd import _boxes
 from adjoint.compat.autograd._nodes import trace_primitives_map as _primitives
-from adjoint.compat.autograd._primitives import wrapped as _wrapped
+from adjoint.compat.autograd._primitives import make_primitive as _make_primitive
 from adjoint.compat.autograd.numpy._namespace import wrap_namespace as _wrap_namespace
 
-_primitive_eigh, _primitive_eigvalsh = _wrapped(_linalg.eigh), _wrapped(_linalg.eigvalsh)
+_primitive_eigh, _primitive_eigvalsh = _make_primitive(_linalg.eigh), _make_primitive(_linalg.eigvalsh)
 
 _wrap_namespace(_linalg, globals())
 

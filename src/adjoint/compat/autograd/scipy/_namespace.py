@@ -11,7 +11,7 @@ import numpy
 import scipy.special
 
 from adjoint.compat.autograd._boxes import NO_TRACE, operands, wrap
-from adjoint.compat.autograd._primitives import Primitive, wrapped
+from adjoint.compat.autograd._primitives import Primitive, make_primitive
 from adjoint.core.operations.naming import known_by
 from adjoint.interop import scipy_functions
 from adjoint.interop.numpy_functions import FUNCTIONS
@@ -51,4 +51,4 @@ def _primitive(name: str, of_scipy: Callable[..., Any]) -> Primitive:
     if name in FUNCTIONS:
         return primitive_of(name, of_scipy)
     # others have no derivative, unless their users give one
-    return wrapped(of_scipy) if isinstance(of_scipy, numpy.ufunc) else Primitive(of_scipy)
+    return make_primitive(of_scipy) if isinstance(of_scipy, numpy.ufunc) else Primitive(of_scipy)

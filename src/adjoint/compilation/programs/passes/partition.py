@@ -34,7 +34,7 @@ class Halves:
         memory: Memory,
         budgets: Budgets | None = None,
     ) -> None:
-        first = needed(instructions, {view.buffer.number for view in results})
+        first = live_instructions(instructions, {view.buffer.number for view in results})
         late = self._late(instructions, cotangents)
         self._add_early_readers(instructions, first, late)
         self.forward = [instruction for k, instruction in enumerate(instructions) if k in first]
@@ -52,7 +52,7 @@ class Halves:
         saved = {number: buffer for number, buffer in buffers_read.items() if number in outputs}
         self.again = None if budgets is None else Recomputation(self.forward, saved, budgets)
         if self.again is not None:
-            second, saved = self.again.placed(second), self.again.still_saved
+            second, saved = self.again.insert_recomputations(second), self.again.still_saved
             buffers_read = read_by(second)
         self.saved = [bytes_of(buffer) for buffer in saved.values()]
         numbers = set(saved)
@@ -64,15 +64,15 @@ class Halves:
         replaced = {view.buffer.number: view.buffer for view in self.saved}
         self._new = {number: _external(buffer) for number, buffer in replaced.items()}
         self.backward = [self._of_second_part(instruction) for instruction in second]
-        self.entries = [self.renamed(view) for view in self.saved]
+        self.entries = [self.rename_buffer(view) for view in self.saved]
 
     def _of_second_part(self, instruction: Any) -> Any:
         new = self._new
         if any(view.buffer.number in new for view in (*instruction.reads, *instruction.writes)):
-            return with_views(instruction, self.renamed)
+            return with_views(instruction, self.rename_buffer)
         return instruction
 
-    def renamed(self, view: View) -> View:
+    def rename_buffer(self, view: View) -> View:
         """A view as the second part knows it."""
         buffer = self._new.get(view.buffer.number)
         return view if buffer is None else view.replace(buffer=buffer)
@@ -80,7 +80,7 @@ class Halves:
     def gradient(self, view: View) -> View:
         """A gradient as the second part gives it."""
         copied = self._copied.get(view.buffer.number)
-        return self.renamed(view) if copied is None else view.replace(buffer=copied)
+        return self.rename_buffer(view) if copied is None else view.replace(buffer=copied)
 
     @staticmethod
     def _late(instructions: list[Any], cotangents: set[int]) -> set[int]:
@@ -112,7 +112,7 @@ class Halves:
                 numbers = writes.get(view.buffer.number, ())
                 if any(n in first for n in numbers) and (view.buffer.kind == EXTERNAL or len(numbers) > 1):
                     targets = {v.buffer.number for v in instruction.writes}
-                    first |= needed(instructions[: k + 1], targets) | {k}
+                    first |= live_instructions(instructions[: k + 1], targets) | {k}
                     break
 
 
@@ -121,7 +121,7 @@ def read_by(instructions: list[Any]) -> dict[int, Buffer]:
     return {view.buffer.number: view.buffer for instruction in instructions for view in instruction.reads}
 
 
-def needed(instructions: list[Any], buffers: set[int]) -> set[int]:
+def live_instructions(instructions: list[Any], buffers: set[int]) -> set[int]:
     """The numbers of the instructions that lead to some buffers, to a check, or to memory of the caller."""
     live = set(buffers)
     numbers = set()

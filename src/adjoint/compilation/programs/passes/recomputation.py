@@ -116,12 +116,12 @@ class Recomputation:
             return False
         return not any(view.buffer.number in self._unsteady for view in instruction.reads)
 
-    def placed(self, second: list[Any]) -> list[Any]:
+    def insert_recomputations(self, second: list[Any]) -> list[Any]:
         """The instructions of the second part, with each recomputation right before its first use."""
         ready: set[int] = set()
         instructions: list[Any] = []
         for instruction in second:
-            chain = sorted(set(self._needed(instruction)) - ready)
+            chain = sorted(set(self._recomputations_for(instruction)) - ready)
             ready.update(chain)
             instructions += [self._again(k) for k in chain]
             instructions.append(instruction)
@@ -133,7 +133,7 @@ class Recomputation:
         instruction.waits = True
         return instruction
 
-    def _needed(self, instruction: Any) -> Iterator[int]:
+    def _recomputations_for(self, instruction: Any) -> Iterator[int]:
         """The instructions behind the values that one reads and that are computed again."""
         visited: set[int] = set()
         waiting = [instruction]

@@ -9,7 +9,7 @@ from adjoint.interop.namespaces import for_both
 from adjoint.interop.numpy_functions import FUNCTIONS
 from adjoint.interop.operands import class_of_results
 from adjoint.interop.scipy_functions.distributions.univariate import Univariate
-from adjoint.runtime.caches import cached
+from adjoint.runtime.caches import memoize
 
 Function = Callable[..., Any]
 
@@ -67,7 +67,7 @@ class Distribution:
         return f"<scipy.stats.{self._name}, also over Tensors>"
 
 
-@cached()
+@memoize()
 def methods_of(name: str, of_scipy: Any) -> dict[str, Function]:
     """The methods over Tensors of a distribution of numbers, or of one of vectors, which is in the table."""
     prefix = f"scipy.stats.{name}."

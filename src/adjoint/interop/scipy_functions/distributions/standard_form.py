@@ -14,7 +14,14 @@ from adjoint.interop.scipy_functions.distributions import scipy_code
 from adjoint.interop.scipy_functions.distributions.quadrature import tail
 from adjoint.interop.scipy_functions.distributions.tables.formulas import Formulas
 from adjoint.interop.scipy_functions.distributions.tables.rows import ROWS
-from adjoint.interop.scipy_functions.pieces import antiderivative, column, constants, piecewise, plain, valued
+from adjoint.interop.scipy_functions.pieces import (
+    antiderivative,
+    column,
+    constants,
+    piecewise,
+    plain,
+    value_with_formula,
+)
 from adjoint.tensor.table import ops
 
 if TYPE_CHECKING:
@@ -93,10 +100,10 @@ class StandardForm:
         """SciPy's values of a distribution function, with the derivatives of an integral or sum of the density."""
         value = scipy_code.values(self.of_scipy, method, z, *shapes)
         if self.discrete:
-            return valued(sign * self._add_up(z, *shapes), value)
+            return value_with_formula(sign * self._add_up(z, *shapes), value)
         if not any(is_tracked(shape) for shape in shapes):
             return antiderivative(ops.expand(z, numpy.shape(value)), value, lambda z: sign * self.density(z, *shapes))
-        return valued(sign * self._by_quadrature(z, *shapes), value)
+        return value_with_formula(sign * self._by_quadrature(z, *shapes), value)
 
     def _by_quadrature(self, z: Tensor, *shapes: Tensor) -> Tensor:
         """The cdf as an integral over the smaller tail, less 1 if that is the upper one.
@@ -164,7 +171,7 @@ class StandardForm:
 
     # means over the density
 
-    def _expected(self, which: str, *shapes: Tensor) -> Tensor:
+    def _expectation(self, which: str, *shapes: Tensor) -> Tensor:
         """A mean over the density, of a function of the place and the density's logarithm."""
         of = self._over_support
         if which == "entropy":

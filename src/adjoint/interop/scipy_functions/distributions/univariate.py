@@ -29,7 +29,7 @@ from adjoint.interop.scipy_functions.pieces import (
     piecewise,
     plain,
     shape_of,
-    valued,
+    value_with_formula,
 )
 from adjoint.tensor.table import ops
 from adjoint.transforms.batching.batched import batches_of
@@ -124,7 +124,7 @@ class Univariate(StandardForm):
             value = numpy.asarray(getattr(self.of_scipy, method)(plain(z), *[plain(s) for s in shapes]))
 
         def finite(value: Tensor, z: Tensor, *shapes: Tensor) -> Tensor:
-            return valued(formula(_inside_support(z, *self._support(*shapes)), *shapes), plain(value))
+            return value_with_formula(formula(_inside_support(z, *self._support(*shapes)), *shapes), plain(value))
 
         branches = [lambda value, *_: value, finite]
         return piecewise([~numpy.isfinite(value)], branches, constants(value, z), z, *shapes)
@@ -228,7 +228,7 @@ class Univariate(StandardForm):
 
     def _steps(self, method: str) -> Formula:
         """Quantiles of counts: steps, whose derivative is 0."""
-        return lambda q, *s: valued(0 * q, scipy_code.values(self.of_scipy, method, q, *s))
+        return lambda q, *s: value_with_formula(0 * q, scipy_code.values(self.of_scipy, method, q, *s))
 
     def _inverse(self, method: str) -> Formula:
         row_formula = getattr(self.row, method[1:])
@@ -291,10 +291,10 @@ class Univariate(StandardForm):
 
         def formula(value: Tensor, *shapes: Tensor) -> Tensor:
             if own_formula is not None:
-                return valued(own_formula(*shapes), plain(value))
-            integral = self._expected(which, *shapes)
+                return value_with_formula(own_formula(*shapes), plain(value))
+            integral = self._expectation(which, *shapes)
             self._check(plain(integral), plain(value), 1e-6)
-            return valued(integral, plain(value))
+            return value_with_formula(integral, plain(value))
 
         known_value = constants(numpy.broadcast_to(value, shape), scale)
         return piecewise(conditions, [lambda value, *_: value, formula], known_value, *shapes_of_batch)

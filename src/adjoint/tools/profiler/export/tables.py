@@ -19,7 +19,7 @@ class Column(NamedTuple):
     width: int
     cell: Callable[[Any], str]
 
-    def aligned(self, text: str) -> str:
+    def align(self, text: str) -> str:
         return f"{text:{'<' if self.title == SOURCE else '>'}{self.width}}{GAP}"
 
 
@@ -69,7 +69,7 @@ def build_table(
 
 def row(columns: list[Column], cells: list[str]) -> str:
     """One line of text."""
-    return "".join([column.aligned(cell) for column, cell in zip(columns, cells, strict=True)]) + "\n"
+    return "".join([column.align(cell) for column, cell in zip(columns, cells, strict=True)]) + "\n"
 
 
 def rows_of(event: Any, columns: list[Column]) -> Iterator[str]:
@@ -82,7 +82,7 @@ def rows_of(event: Any, columns: list[Column]) -> Iterator[str]:
 
 def name_column(events: Any, most: int) -> Column:
     """The events' names, cut where they are longer than `most`."""
-    return Column("Name", fitting_width([event.key for event in events], most), lambda event: cut(event.key, most))
+    return Column("Name", fitting_width([event.key for event in events], most), lambda event: shorten(event.key, most))
 
 
 def time_columns(total: float, device: str, device_total: float, unit: str | None) -> list[Column]:
@@ -172,7 +172,7 @@ def fitting_width(entries: list[str], most: int) -> int:
     return min(max(map(len, entries)) + 4, most)
 
 
-def cut(text: str, most: int) -> str:
+def shorten(text: str, most: int) -> str:
     """A name that fits into a column of this width."""
     return text if len(text) < most - 3 else text[: max(most - 3, 0)] + "..."
 

@@ -11,7 +11,7 @@ import numpy
 from adjoint.interop.scipy_functions.distributions.quadrature import INTERVAL, integral
 from adjoint.interop.scipy_functions.distributions.scipy_code import values
 from adjoint.interop.scipy_functions.distributions.tables.formulas import Formulas
-from adjoint.interop.scipy_functions.pieces import constants, piecewise, plain, valued
+from adjoint.interop.scipy_functions.pieces import constants, piecewise, plain, value_with_formula
 from adjoint.tensor.table import ops
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def _circular_cdf(name: str, z: Tensor, kappa: Tensor) -> Tensor:
         return ops.exp(-2 * kappa * ops.square(ops.sin(0.5 * z))) / (2 * math.pi * ops.special_i0e(kappa))
 
     half = integral(density, 0 * rest.detach(), abs(rest), INTERVAL, kappa) * ops.sign(rest.detach())
-    return valued(half, values(getattr(scipy.stats, name), "_cdf", z, kappa))
+    return value_with_formula(half, values(getattr(scipy.stats, name), "_cdf", z, kappa))
 
 
 def _circular_entropy(kappa: Tensor) -> Tensor:
