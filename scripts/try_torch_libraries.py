@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import importlib.metadata
 import json
+import math
 import os
 import re
 import subprocess
@@ -26,344 +27,28 @@ KEPT = ROOT / "scripts" / "torch_libraries.json"
 LONGEST = 900
 
 
-class Entry(NamedTuple):
-    """A library: its distribution, a program, its tests if the package has some, and the reason for failures.
+class Notes(NamedTuple):
+    """What is known about a library besides its program.
 
-    program: prints the numbers to compare. tests: paths in the folder of the source package, or of the installed
-    library if they begin with "/".
+    tests: its tests, if the package has some, as paths in the folder of the source package, or of the installed library
+    if they begin with "/". reason: why its program stops.
     """
 
-    name: str
-    program: str
     tests: str = ""
     reason: str = ""
 
 
-ENTRIES = (
-    Entry(
-        "torchdiffeq",
-        """
-        from torchdiffeq import odeint, odeint_adjoint
-        class Field(torch.nn.Module):
-            def __init__(self):
-                super().__init__()
-                self.a = torch.nn.Parameter(torch.tensor([[-0.1, 2.0], [-2.0, -0.1]], dtype=torch.float64))
-            def forward(self, t, y):
-                return y**3 @ self.a
-        field, t = Field(), torch.linspace(0, 2, 21, dtype=torch.float64)
-        start = torch.tensor([[1.2, 0.0]], dtype=torch.float64, requires_grad=True)
-        for solve in (odeint, odeint_adjoint):
-            for method in ("dopri5", "rk4", "dopri8", "implicit_adams", "bosh3"):
-                y = solve(field, start, t, method=method)
-                show(y, *torch.autograd.grad(y.pow(2).sum(), [start, field.a]))
-        """,
-    ),
-    Entry(
-        "pytorch-minimize",
-        """
-        from torchmin import minimize, least_squares
-        from torchmin.benchmarks import rosen
-        x0 = torch.tensor([1.0, 8.0], dtype=torch.float64)
-        for method in ("bfgs", "l-bfgs", "cg", "newton-cg", "newton-exact", "trust-ncg", "trust-exact"):
-            show(minimize(rosen, x0, method=method, tol=1e-10).x)
-        show(least_squares(lambda x: torch.stack([10 * (x[1] - x[0] ** 2), 1 - x[0]]), x0).x)
-        """,
-        "tests",
-    ),
-    Entry(
-        "torchquad",
-        """
-        from torchquad import Boole, GaussLegendre, MonteCarlo, Simpson, Trapezoid
-        domain = torch.tensor([[0.0, 1.0], [-1.0, 1.0]], dtype=torch.float64, requires_grad=True)
-        f = lambda x: torch.sin(x[:, 0]) + torch.exp(x[:, 1])
-        for rule in (Trapezoid, Simpson, Boole, GaussLegendre):
-            result = rule().integrate(f, dim=2, N=121, integration_domain=domain, backend="torch")
-            show(result, *torch.autograd.grad(result, domain))
-        """,
-        "tests",
-    ),
-    Entry(
-        "torchsde",
-        """
-        import torchsde
-        class Motion(torch.nn.Module):
-            noise_type, sde_type = "diagonal", "ito"
-            def __init__(self):
-                super().__init__()
-                self.rate = torch.nn.Parameter(torch.tensor(0.5, dtype=torch.float64))
-            def f(self, t, y):
-                return self.rate * y
-            def g(self, t, y):
-                return 0 * y
-        motion, ts = Motion(), torch.linspace(0, 1, 5, dtype=torch.float64)
-        y0 = torch.full((3, 2), 1.5, dtype=torch.float64)
-        for solve in (torchsde.sdeint, torchsde.sdeint_adjoint):
-            y = solve(motion, y0, ts, dt=1e-2, method="milstein")
-            show(y, *torch.autograd.grad(y.sum(), motion.rate))
-        """,
-    ),
-    Entry(
-        "torchcde",
-        """
-        import torchcde
-        t = torch.linspace(0, 1, 9, dtype=torch.float64)
-        x = torch.stack([t, torch.sin(3 * t)], -1).unsqueeze(0)
-        class Field(torch.nn.Module):
-            def forward(self, t, z):
-                return torch.stack([z, z.tanh()], -1)
-        for spline in (torchcde.natural_cubic_coeffs, torchcde.hermite_cubic_coefficients_with_backward_differences):
-            path = torchcde.CubicSpline(spline(x))
-            z0 = torch.ones(1, 3, dtype=torch.float64, requires_grad=True)
-            z = torchcde.cdeint(X=path, func=Field(), z0=z0, t=path.interval, adjoint=False)
-            show(path.evaluate(0.3), path.derivative(0.3), z, *torch.autograd.grad(z.sum(), z0))
-        """,
-    ),
-    Entry(
-        "linear_operator",
-        """
-        from linear_operator.operators import DiagLinearOperator, LowRankRootLinearOperator, ToeplitzLinearOperator
-        root = torch.linspace(-1, 1, 12, dtype=torch.float64).view(6, 2).requires_grad_()
-        operator = LowRankRootLinearOperator(root).add_diagonal(torch.full((6,), 0.5, dtype=torch.float64))
-        rhs = torch.arange(6, dtype=torch.float64)
-        solved = torch.linalg.solve(operator, rhs.unsqueeze(-1))
-        show(solved, operator.logdet(), torch.matmul(operator, rhs), *torch.autograd.grad(solved.sum(), root))
-        show(ToeplitzLinearOperator(rhs + 1).matmul(rhs), DiagLinearOperator(rhs + 1).inverse().to_dense())
-        """,
-        "test/functions test/utils",
-    ),
-    Entry(
-        "gpytorch",
-        """
-        import gpytorch
-        x = torch.linspace(0, 1, 20, dtype=torch.float64)
-        y = torch.sin(6 * x)
-        class Model(gpytorch.models.ExactGP):
-            def __init__(self, x, y, likelihood):
-                super().__init__(x, y, likelihood)
-                self.mean_module = gpytorch.means.ConstantMean()
-                self.covar_module = gpytorch.kernels.ScaleKernel(gpytorch.kernels.RBFKernel())
-            def forward(self, x):
-                return gpytorch.distributions.MultivariateNormal(self.mean_module(x), self.covar_module(x))
-        likelihood = gpytorch.likelihoods.GaussianLikelihood().double()
-        model = Model(x, y, likelihood).double()
-        optimizer = torch.optim.Adam(model.parameters(), lr=0.1)
-        mll = gpytorch.mlls.ExactMarginalLogLikelihood(likelihood, model)
-        for _ in range(15):
-            optimizer.zero_grad()
-            loss = -mll(model(x), y)
-            loss.backward()
-            optimizer.step()
-        model.eval(), likelihood.eval()
-        with torch.no_grad():
-            found = likelihood(model(x[:5] + 0.03))
-        show(loss, found.mean, found.variance)
-        """,
-        "test/constraints test/distributions test/means test/priors",
-    ),
-    Entry(
-        "pyro-ppl",
-        """
-        import pyro
-        from pyro.infer import SVI, Trace_ELBO
-        data = torch.tensor([1.2, 0.8, 1.9, 1.4])
-        def model():
-            mean = pyro.sample("mean", pyro.distributions.Normal(0.0, 3.0))
-            with pyro.plate("data", 4):
-                pyro.sample("x", pyro.distributions.Normal(mean, 0.5), obs=data)
-        def guide():
-            loc = pyro.param("loc", torch.tensor(0.0))
-            pyro.sample("mean", pyro.distributions.Delta(loc))
-        svi = SVI(model, guide, pyro.optim.Adam({"lr": 0.1}), Trace_ELBO())
-        show(torch.tensor([svi.step() for _ in range(20)]), pyro.param("loc").detach())
-        """,
-    ),
-    Entry(
-        "zuko",
-        """
-        import zuko
-        flow = fixed(zuko.flows.NSF(3, 2, transforms=2, hidden_features=(16, 16)))
-        x, context = torch.linspace(-1, 1, 12).view(4, 3), torch.linspace(0, 1, 8).view(4, 2)
-        loss = -flow(context).log_prob(x).mean()
-        loss.backward()
-        show(loss, *(p.grad.norm() for p in flow.parameters() if p.grad is not None))
-        """,
-        "tests",
-    ),
-    Entry(
-        "normflows",
-        """
-        import normflows as nf
-        base = nf.distributions.base.DiagGaussian(2)
-        net = lambda: nf.nets.MLP([1, 8, 8, 2], init_zeros=False)
-        layers = [nf.flows.AffineCouplingBlock(net()), nf.flows.Permute(2, "swap"), nf.flows.AffineCouplingBlock(net())]
-        model = fixed(nf.NormalizingFlow(base, layers))
-        loss = model.forward_kld(torch.linspace(-1, 1, 8).view(4, 2))
-        loss.backward()
-        show(loss, *(p.grad.norm() for p in model.parameters() if p.grad is not None))
-        """,
-    ),
-    Entry(
-        "nflows",
-        """
-        from nflows import distributions, flows, transforms
-        layers = [transforms.MaskedAffineAutoregressiveTransform(2, 8), transforms.ReversePermutation(2)] * 2
-        flow = fixed(flows.Flow(transforms.CompositeTransform(layers), distributions.StandardNormal([2])))
-        loss = -flow.log_prob(torch.linspace(-1, 1, 8).view(4, 2)).mean()
-        loss.backward()
-        show(loss, *(p.grad.norm() for p in flow.parameters()))
-        """,
-    ),
-    Entry(
-        "einops",
-        """
-        from einops import einsum, rearrange, reduce, repeat
-        from einops.layers.torch import Rearrange
-        x = torch.arange(24.0).view(2, 3, 4).requires_grad_()
-        y = reduce(rearrange(x, "a b c -> a (b c)"), "a (b c) -> b", "mean", b=3)
-        show(y, repeat(y, "b -> b n", n=2), einsum(x, x, "a b c, a b d -> c d"), *torch.autograd.grad(y.sum(), x))
-        show(Rearrange("a b c -> c (a b)")(x))
-        """,
-    ),
-    Entry(
-        "entmax",
-        """
-        from entmax import entmax15, entmax_bisect, sparsemax, sparsemax_loss
-        x = torch.tensor([[0.5, -1.0, 2.0], [0.1, 0.2, 0.3]], requires_grad=True)
-        for f in (sparsemax, entmax15, lambda x, dim: entmax_bisect(x, 1.7, dim)):
-            y = f(x, dim=-1)
-            show(y, *torch.autograd.grad((y**2).sum(), x))
-        show(sparsemax_loss(x, torch.tensor([0, 2])))
-        """,
-    ),
-    Entry(
-        "geoopt",
-        """
-        import geoopt
-        ball = geoopt.PoincareBall()
-        x, y = torch.tensor([0.1, 0.2]), torch.tensor([-0.3, 0.4])
-        show(ball.dist(x, y), ball.mobius_add(x, y), ball.expmap(x, y), ball.logmap(x, y))
-        p = geoopt.ManifoldParameter(torch.eye(3, 2), manifold=geoopt.Stiefel())
-        optimizer = geoopt.optim.RiemannianSGD([p], lr=0.1)
-        for _ in range(5):
-            optimizer.zero_grad()
-            (p - torch.arange(6.0).view(3, 2)).pow(2).sum().backward()
-            optimizer.step()
-        show(p.detach(), p.detach().T @ p.detach())
-        """,
-    ),
-    Entry(
-        "geotorch",
-        """
-        import geotorch
-        layer = torch.nn.Linear(3, 3)
-        geotorch.orthogonal(layer, "weight")
-        show(layer.weight.detach().T @ layer.weight.detach())
-        """,
-    ),
-    Entry(
-        "torchmetrics",
-        """
-        import torchmetrics
-        probs = torch.tensor([[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.3, 0.3, 0.4], [0.6, 0.3, 0.1]])
-        target = torch.tensor([0, 1, 2, 1])
-        for metric in (torchmetrics.Accuracy(task="multiclass", num_classes=3), torchmetrics.R2Score(),
-                       torchmetrics.AUROC(task="multiclass", num_classes=3), torchmetrics.MeanSquaredError(),
-                       torchmetrics.PearsonCorrCoef(), torchmetrics.ConfusionMatrix(task="multiclass", num_classes=3)):
-            pair = (probs[:, 0], target.float()) if "task" not in repr(vars(metric)) and not hasattr(
-                metric, "num_classes") else (probs, target)
-            metric.update(*pair)
-            show(metric.compute())
-        """,
-    ),
-    Entry(
-        "torch-optimizer",
-        """
-        import torch_optimizer
-        for name in ("AdaBound", "AdaMod", "AggMo", "DiffGrad", "Lamb", "MADGRAD", "NovoGrad", "QHAdam",
-                     "RAdam", "Ranger", "SGDW", "Yogi"):
-            x = torch.tensor([1.5, -0.7], requires_grad=True)
-            optimizer = getattr(torch_optimizer, name)([x], lr=0.01)
-            for _ in range(5):
-                optimizer.zero_grad()
-                (x**4).sum().backward()
-                optimizer.step()
-            show(x.detach())
-        """,
-        "tests/test_basic.py tests/test_optimizer.py tests/test_param_validation.py",
-    ),
-    Entry(
-        "xitorch",
-        """
-        import xitorch
-        from xitorch.interpolate import Interp1D
-        from xitorch.linalg import solve, symeig
-        from xitorch.optimize import equilibrium, rootfinder
-        a = torch.tensor([[2.0, 0.3], [0.3, 1.0]], dtype=torch.float64, requires_grad=True)
-        x = solve(xitorch.LinearOperator.m(a), torch.ones(2, 1, dtype=torch.float64))
-        values, _ = symeig(xitorch.LinearOperator.m(a, is_hermitian=True))
-        root = rootfinder(lambda y, a: y**3 + (a @ y) - 1, torch.zeros(2, dtype=torch.float64), params=(a,))
-        show(x, values, root, *torch.autograd.grad(x.sum() + values.prod() + root.sum(), a))
-        t = torch.linspace(0, 1, 6, dtype=torch.float64)
-        show(Interp1D(t, torch.sin(t), method="cspline")(torch.tensor([0.33], dtype=torch.float64)))
-        """,
-    ),
-    Entry(
-        "higher",
-        """
-        import higher
-        model = fixed(torch.nn.Linear(2, 1))
-        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-        x, y = torch.linspace(-1, 1, 8).view(4, 2), torch.arange(4.0).view(4, 1)
-        with higher.innerloop_ctx(model, optimizer) as (inner, steps):
-            for _ in range(3):
-                steps.step((inner(x) - y).pow(2).mean())
-            loss = (inner(x) - y).pow(2).mean()
-        show(loss, *torch.autograd.grad(loss, inner.parameters(time=0)))
-        """,
-    ),
-    Entry(
-        "pytorch_wavelets",
-        """
-        from pytorch_wavelets import DTCWTForward, DTCWTInverse, DWTForward, DWTInverse
-        x = torch.linspace(-1, 1, 256).view(1, 1, 16, 16).requires_grad_()
-        low, high = DWTForward(J=2, wave="db3", mode="zero")(x)
-        back = DWTInverse(wave="db3", mode="zero")((low, high))
-        show(low, *high, back, *torch.autograd.grad(low.pow(2).sum(), x))
-        low, high = DTCWTForward(J=2)(x)
-        show(low, *high, DTCWTInverse()((low, high)))
-        """,
-    ),
-    Entry(
-        "torchbnn",
-        """
-        import torchbnn
-        layer = torchbnn.BayesLinear
-        model = fixed(torch.nn.Sequential(layer(0, 0.1, 3, 4), torch.nn.ReLU(), layer(0, 0.1, 4, 1)))
-        loss = torchbnn.BKLLoss()(model)
-        loss.backward()
-        show(loss, *(p.grad for p in model.parameters()))
-        """,
-    ),
-    Entry(
-        "e3nn",
-        """
-        from e3nn import o3
-        x = torch.tensor([[0.3, -0.5, 0.8], [1.0, 0.2, -0.1]], dtype=torch.float64, requires_grad=True)
-        y = o3.spherical_harmonics([0, 1, 2, 3], x, normalize=True)
-        show(y, *torch.autograd.grad(y.pow(3).sum(), x))
-        """,
-        "",
-        "it makes its functions as programs of torch.fx, which is left out",
-    ),
-    Entry(
-        "torchinterp1d",
-        """
-        from torchinterp1d import interp1d
-        x = torch.linspace(0, 1, 6)
-        show(interp1d(x, x**2, torch.tensor([0.15, 0.77])))
-        """,
-    ),
-)
+#: The programs, in files with the names of the distributions. Each prints the numbers to compare.
+PROGRAMS = ROOT / "scripts" / "torch_programs"
+NOTES = {
+    "pytorch-minimize": Notes("tests"),
+    "torchquad": Notes("tests"),
+    "linear_operator": Notes("test/functions test/utils"),
+    "gpytorch": Notes("test/constraints test/distributions test/means test/priors"),
+    "zuko": Notes("tests"),
+    "torch-optimizer": Notes("tests/test_basic.py tests/test_optimizer.py tests/test_param_validation.py"),
+    "e3nn": Notes("", "it makes its functions as programs of torch.fx, which is left out"),
+}
 
 #: The functions that programs use besides torch: `show` prints numbers, `fixed` sets parameters without random numbers.
 PRELUDE = """
@@ -393,6 +78,16 @@ tests, it runs them, too.
 """
 
 
+def names() -> list[str]:
+    """The distributions of the libraries."""
+    return sorted((file.stem for file in PROGRAMS.glob("*.py")), key=str.lower)
+
+
+def notes_of(name: str) -> Notes:
+    """What is known about a library."""
+    return NOTES.get(name, Notes())
+
+
 class Outcome(NamedTuple):
     """The outcome of a library: of its program, and the numbers of tests that passed with adjoint and with torch."""
 
@@ -405,6 +100,9 @@ class Outcome(NamedTuple):
 def environment(options: Any) -> dict[str, str]:
     return os.environ | {
         "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(options.libraries)]),
+        "DDE_BACKEND": "pytorch",
+        "HF_HUB_OFFLINE": "1",
+        "KERAS_BACKEND": "torch",
         "OMP_NUM_THREADS": "1",
         "OPENBLAS_NUM_THREADS": "1",
         "PYTHONDONTWRITEBYTECODE": "1",
@@ -423,64 +121,67 @@ def run(command: list[str], options: Any, folder: Path | None = None) -> tuple[i
 
 
 def numbers(text: str) -> list[float]:
-    return [float(word) for word in text.split()]
+    """The numbers in the lines that have only numbers; libraries print other lines, too."""
+    lines = [line for line in text.splitlines() if re.fullmatch(r"[-+.\de\s]*|.*\b(nan|inf)\b.*", line)]
+    return [float(word) for line in lines for word in line.split()]
 
 
-def try_program(entry: Entry, options: Any) -> str:
+def try_program(name: str, options: Any) -> str:
     """The outcome of a program: "same numbers", "other numbers", or the last line of its error."""
-    lines = [line for line in entry.program.splitlines() if line.strip()]
-    margin = len(lines[0]) - len(lines[0].lstrip())
-    text = PRELUDE + "\n".join(line[margin:] for line in lines)
+    text = PRELUDE + (PROGRAMS / f"{name}.py").read_text()
     installed = "import adjoint.as_torch\nadjoint.as_torch.install()\n" + text
     (failed, output), (torch_failed, reference) = (
         run([str(python), "-c", program], options)
         for python, program in ((options.adjoint, installed), (options.torch, text))
     )
     if torch_failed:
-        raise RuntimeError(f"{entry.name}: the program fails on PyTorch:\n{reference}")
+        raise RuntimeError(f"{name}: the program fails on PyTorch:\n{reference}")
     if failed:
         return "stops: " + output.strip().splitlines()[-1]
     mine, theirs = numbers(output), numbers(reference)
-    scale = max(map(abs, theirs))
-    near = all(abs(a - b) <= 2e-4 * abs(b) + 1e-4 * scale for a, b in zip(mine, theirs, strict=False))
+    scale = max(abs(number) for number in theirs if math.isfinite(number))
+    near = all(
+        a == b or abs(a - b) <= 2e-4 * abs(b) + 1e-4 * scale or (math.isnan(a) and math.isnan(b))
+        for a, b in zip(mine, theirs, strict=False)
+    )
     return "same numbers" if near and len(mine) == len(theirs) else "other numbers"
 
 
-def tests_passed(entry: Entry, options: Any, python: Path, module: list[str]) -> int:
+def tests_passed(name: str, options: Any, python: Path, module: list[str]) -> int:
     """The number of tests that pass."""
-    folder = next(options.sources.glob(f"{entry.name.replace('-', '[-_]')}-*"))
+    folder = next(options.sources.glob(f"{name.replace('-', '[-_]')}-*"))
     plugins = [word for name in ("jaxtyping", "typeguard", "torchtyping", "xdist") for word in ("-p", f"no:{name}")]
-    pytest = ["-m", "pytest", "-q", "-p", "no:cacheprovider", *plugins, "-W", "ignore", *entry.tests.split()]
+    pytest = ["-m", "pytest", "-q", "-p", "no:cacheprovider", *plugins, "-W", "ignore", *notes_of(name).tests.split()]
     _, output = run([str(python), *module, *pytest], options, folder)
     counts = re.findall(r"(\d+) passed", output)
     return int(counts[-1]) if counts else 0
 
 
-def outcome(entry: Entry, options: Any) -> Outcome:
+def outcome(name: str, options: Any) -> Outcome:
     """The outcome of a library."""
     sys.path.insert(0, str(options.libraries))
-    version = importlib.metadata.version(entry.name)
-    program = try_program(entry, options)
+    version = importlib.metadata.version(name)
+    program = try_program(name, options)
     of_adjoint = of_torch = 0
-    if entry.tests:
-        of_adjoint = tests_passed(entry, options, options.adjoint, ["-m", "adjoint.as_torch"])
-        of_torch = tests_passed(entry, options, options.torch, [])
+    if notes_of(name).tests:
+        of_adjoint = tests_passed(name, options, options.adjoint, ["-m", "adjoint.as_torch"])
+        of_torch = tests_passed(name, options, options.torch, [])
     return Outcome(version, program, of_adjoint, of_torch)
 
 
 def page(outcomes: dict[str, Outcome], torch: str) -> str:
     """The whole page."""
     rows, reasons = [], []
-    for entry in ENTRIES:
-        if entry.name not in outcomes:
+    for name in names():
+        if name not in outcomes:
             continue
-        one = outcomes[entry.name]
-        tests = f"{one.of_adjoint} | {one.of_torch}" if entry.tests else "– | –"
-        rows.append(f"| {entry.name} {one.version} | {one.program.partition(':')[0]} | {tests} |")
+        one, notes = outcomes[name], notes_of(name)
+        tests = f"{one.of_adjoint} | {one.of_torch}" if notes.tests else "– | –"
+        rows.append(f"| {name} {one.version} | {one.program.partition(':')[0]} | {tests} |")
         if one.program.startswith("stops"):
-            reasons.append(f"- {entry.name}: {one.program.partition(': ')[2]}")
-        if entry.reason:
-            reasons.append(f"- {entry.name}: {entry.reason}")
+            reasons.append(f"- {name}: {one.program.partition(': ')[2]}")
+        if notes.reason:
+            reasons.append(f"- {name}: {notes.reason}")
     text = HEAD.format(torch=torch) + "\n".join(rows) + "\n"
     return text + ("\n## What stops\n\n" + "\n".join(reasons) + "\n" if reasons else "")
 
@@ -497,10 +198,10 @@ def main() -> int:
     if not options.page:
         _, version = run([str(options.torch), "-c", "import torch; print(torch.__version__)"], options)
         stored["torch"] = version.strip().partition("+")[0]
-        for entry in ENTRIES:
-            if options.only in entry.name:
-                outcomes[entry.name] = outcome(entry, options)
-                print(entry.name, outcomes[entry.name], flush=True)
+        for name in names():
+            if options.only in name:
+                outcomes[name] = outcome(name, options)
+                print(name, outcomes[name], flush=True)
                 stored["outcomes"] = outcomes
                 KEPT.write_text(json.dumps(stored, indent=1) + "\n")
     PAGE.write_text(page(outcomes, stored["torch"]))

@@ -23,6 +23,20 @@ def type_name(x: object) -> str:
     return f"numpy.{cls.__name__}" if cls.__module__ == "numpy" else cls.__name__
 
 
+def as_int(function: str, argument: str, position: int, value: object) -> int:
+    """A whole number as an int: NumPy's and a Tensor's, too. Raises TypeError for other values.
+
+    >>> as_int("eye", "n", 1, 2)
+    2
+    """
+    number = None if isinstance(value, bool) else _integer(value)
+    if number is None:
+        raise TypeError(
+            f"{function}(): argument '{argument}' (position {position}) must be int, not {type_name(value)}"
+        )
+    return number
+
+
 def _integer(x: object) -> int | None:
     """The value as an int if it is integer-like (NumPy integers and integer tensors are), else None."""
     if type(x) is int:

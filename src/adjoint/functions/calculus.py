@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from numbers import Number
 from typing import TYPE_CHECKING, Any
 
-from adjoint.arrays.dtypes import kind_of
+from adjoint.arrays.dtypes import get_default_dtype, kind_of
 from adjoint.arrays.shapes import normalize_dim, normalize_dims, require_dim
 from adjoint.core.graph import TensorBase
 from adjoint.functions.composite import as_tensor, composite, ops, torch_call
@@ -241,6 +241,14 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float | None = None, di
     return _integral("trapezoid", y, x, dx, dim)
 
 
+def _spacing(dx: Any, y: Tensor) -> Any:
+    """The distance of neighbours; a Tensor gets the dtype of the results for a number."""
+    if isinstance(dx, TensorBase) and not dx.ndim:
+        kind = y.dtype if y.is_floating_point() or y.is_complex() else get_default_dtype()
+        return dx.to(kind)
+    return 1 if dx is None else dx
+
+
 def _integral(name: str, y: Tensor, x: Any, dx: Any, dim: int) -> Tensor:
     _one_spacing(name, x, dx)
     axis = normalize_dim(dim, y.ndim)
@@ -250,7 +258,7 @@ def _integral(name: str, y: Tensor, x: Any, dx: Any, dim: int) -> Tensor:
     if x is not None:
         return _over(ops.sum(_sums(y, axis) * _steps("trapezoid", y, x, axis), (axis,), False), 2)
     total = ops.sum(y, (axis,), False)
-    step = 1 if dx is None else dx
+    step = _spacing(dx, y)
     ends = y.select(axis, 0) + y.select(axis, -1)
     return _times(total - _times(ends, 0.5), step)
 
@@ -283,4 +291,4 @@ def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float | None
     axis = _axis_of_samples(name, y, dim)
     if x is not None:
         return _over(ops.cumsum(_sums(y, axis) * _steps(name, y, x, axis), axis), 2)
-    return ops.cumsum(_times(_sums(y, axis), (1 if dx is None else dx) / 2), axis)
+    return ops.cumsum(_times(_sums(y, axis), _spacing(dx, y) / 2), axis)

@@ -12,7 +12,7 @@ from adjoint.arrays.dtypes import from_numpy_dtype, int32, int64, is_half, kind_
 from adjoint.arrays.namespace import is_array, namespace, underlying
 from adjoint.arrays.promotion import upcast
 from adjoint.arrays.shapes import normalize_dim, require_dim
-from adjoint.arrays.size import Size
+from adjoint.arrays.size import Size, as_int
 from adjoint.core import errors
 from adjoint.core.graph import TensorBase, new_tensor
 from adjoint.core.operations.results import results_of
@@ -209,6 +209,7 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0, *, out
         raise TypeError(errors.must_be_tensor("histc", "input", 0, input))
     if not input.is_floating_point():
         raise NotImplementedError(f"\"histogram_cpu\" not implemented for '{input.dtype.long_name}'")
+    bins = as_int("histc", "bins", 2, bins)
     if bins <= 0:
         raise RuntimeError(f"adjoint.histogram(): bins must be > 0, but got {bins} for dimension 0")
     if min > max:

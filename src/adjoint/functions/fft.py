@@ -10,6 +10,7 @@ import numpy
 
 from adjoint.arrays.dtypes import as_dtype, dtype, from_numpy_dtype, get_default_dtype, is_half
 from adjoint.arrays.shapes import normalize_dim, require_dim
+from adjoint.arrays.size import as_int
 from adjoint.core.graph import new_tensor
 from adjoint.functions.arguments import real_number
 from adjoint.functions.composite import composite, describe, into, ops, torch_call
@@ -85,15 +86,6 @@ _TRANSFORMS = {
 _SHAPES = {_full: [4, 6], _to_half: [4, 4], _from_half: [4, 10]}
 
 # arguments ------------------------------------------------------------------------------------------------------------
-
-
-def _whole(name: str, argument: str, position: int, value: Any) -> int:
-    try:
-        return index(value)
-    except TypeError:
-        raise TypeError(
-            f"fft_{name}(): argument '{argument}' (position {position}) must be int, not {type(value).__name__}"
-        ) from None
 
 
 def _as_list(values: Any) -> tuple[int, ...]:
@@ -182,8 +174,8 @@ def _declare(name: str, transform: str, axes: dict[str, str]) -> Callable[[F], F
 
 def _over_one(name: str, input: Tensor, n: int | None, dim: int, norm: str | None) -> Tensor:
     _check_real(name, input)
-    axis = require_dim(_whole(name, "dim", 3, dim), input.ndim)
-    size = -1 if n is None else _whole(name, "n", 2, n)
+    axis = require_dim(as_int(f"fft_{name}", "dim", 3, dim), input.ndim)
+    size = -1 if n is None else as_int(f"fft_{name}", "n", 2, n)
     if n is not None and size < 1:
         raise RuntimeError(f"Invalid number of data points ({size}) specified")
     return _transform(name, input, (axis,), [size], norm)
@@ -330,7 +322,7 @@ def _frequencies(
     kind = get_default_dtype() if dtype is None else as_dtype(dtype, f"fft_{name}")
     if not (kind.is_floating_point or kind.is_complex):
         raise RuntimeError(f"{name} requires a floating point or complex dtype")
-    n, d = _whole(name, "n", 1, n), real_number(f"fft_{name}", "d", 2, d)
+    d = real_number(f"fft_{name}", "d", 2, d)
     with numpy.errstate(all="ignore"):
         result = new_tensor((frequencies * (1 / numpy.float64(n * d))).astype(kind.numpy))
     if out is not None:
@@ -359,9 +351,9 @@ def fftfreq(
     >>> adjoint.fft.fftfreq(4)
     tensor([ 0.0000,  0.2500, -0.5000, -0.2500])
     """
+    n = as_int("fft_fftfreq", "n", 1, n)
     if n < 0:
         raise RuntimeError(f"Trying to create tensor with negative dimension {n}: [{n}]")
-    n = _whole("fftfreq", "n", 1, n)
     indices = numpy.arange(n)
     indices[(n + 1) // 2 :] -= n
     return _frequencies("fftfreq", indices, n, d, out, dtype, requires_grad)
@@ -385,6 +377,7 @@ def rfftfreq(
     >>> adjoint.fft.rfftfreq(4)
     tensor([0.0000, 0.2500, 0.5000])
     """
+    n = as_int("fft_rfftfreq", "n", 1, n)
     if n < -2:
         raise RuntimeError(f"Trying to create tensor with negative dimension {n // 2 + 1}: [{n // 2 + 1}]")
     return _frequencies("rfftfreq", numpy.arange(n // 2 + 1), n, d, out, dtype, requires_grad)

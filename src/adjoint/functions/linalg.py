@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from numbers import Integral
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from adjoint.arrays.dtypes import dtype as Dtype
 from adjoint.arrays.dtypes import finfo
 from adjoint.arrays.namespace import underlying
 from adjoint.arrays.shapes import normalize_dims
+from adjoint.arrays.size import as_int
 from adjoint.core.graph import TensorBase
 from adjoint.core.operations.results import results_of
 from adjoint.functions.composite import COMPOSITES, as_number, as_tensor, composite, ops, separate, torch_call
@@ -708,8 +708,7 @@ def matrix_power(A: Tensor, n: int) -> Tensor:
     """
     A = as_tensor("linalg_matrix_power", "A", 1, A)
     check_matrix("linalg.matrix_power", A._array)
-    if not isinstance(n, Integral):
-        raise TypeError(f"linalg_matrix_power(): argument 'n' (position 2) must be int, not {type(n).__name__}")
+    n = as_int("linalg_matrix_power", "n", 2, n)
     rows, columns = A.shape[-2:]
     if rows != columns:
         raise RuntimeError(
@@ -727,6 +726,7 @@ def matrix_power(A: Tensor, n: int) -> Tensor:
             result = A if result is None else result @ A
         n //= 2
         if not n:
+            assert result is not None
             return result
         A = A @ A
 

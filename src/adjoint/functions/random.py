@@ -5,7 +5,6 @@ No gradient flows through them: the overwritten tensor, and the parameters, get 
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -15,7 +14,7 @@ import numpy
 from adjoint.arrays.dtypes import as_dtype, get_default_dtype, kind_of
 from adjoint.arrays.namespace import device_of, is_on_device, namespace, on_device, underlying
 from adjoint.arrays.shapes import broadcast_shapes
-from adjoint.arrays.size import CPU, check_shape, type_name
+from adjoint.arrays.size import CPU, as_int, check_shape, type_name
 from adjoint.core import errors
 from adjoint.core.graph import TensorBase, needs_grad, new_tensor
 from adjoint.core.modes import random as draws
@@ -79,13 +78,6 @@ def _number(function: str, name: str, position: int, value: Any) -> Any:
     return real_number(function, name, position, value, True)
 
 
-def _integer(function: str, name: str, position: int, value: Any) -> int:
-    value = value.item() if isinstance(value, TensorBase) else value
-    if not isinstance(value, numbers.Integral):
-        raise TypeError(f"{function}(): argument '{name}' (position {position}) must be int, not {type_name(value)}")
-    return int(value)
-
-
 def _from_and_to(
     function: str, convert: Callable[..., Any], bounds: tuple[Any, ...], by_name: dict[str, Any], low: Any, high: Any
 ) -> tuple[Any, Any]:
@@ -112,7 +104,7 @@ def random_(self: Tensor, *bounds: int, generator: Generator | None = None, **bo
     """
     if len(bounds) == 1 and "to" not in bounds_by_name:
         bounds = (0, bounds[0])
-    low, high = _from_and_to("random_", _integer, bounds, bounds_by_name, 0, None)
+    low, high = _from_and_to("random_", as_int, bounds, bounds_by_name, 0, None)
     if (bounds or bounds_by_name) and high is not None:
         return _overwrite(self, "random", draws.integers, generator, low, high)
     return _overwrite(self, "random", draws.whole_numbers, generator, low)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy
 
 from adjoint.arrays.dtypes import as_dtype, float32, float64, get_default_dtype
-from adjoint.core.graph import TensorBase
+from adjoint.arrays.size import as_int
 from adjoint.functions.composite import composite
 from adjoint.functions.window_functions import bartlett_at, cosines, kaiser_at
 from adjoint.tensor.creation import _wrap
@@ -62,8 +62,7 @@ def _window(
     alone: the weight where there is but one.
     """
     kind = get_default_dtype() if dtype is None else as_dtype(dtype, function)
-    if isinstance(M, TensorBase):
-        raise TypeError(f"{function}(): argument 'window_length' (position 1) must be int, not {type(M).__name__}")
+    M = as_int(function, "window_length", 1, M)
     if M < 0:
         raise ValueError(f"{function} requires non-negative window length, got M={M}")
     if kind not in (float32, float64):

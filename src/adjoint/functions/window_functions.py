@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy
 
 from adjoint.arrays.dtypes import as_dtype, get_default_dtype, is_half
-from adjoint.arrays.size import type_name
+from adjoint.arrays.size import as_int
 from adjoint.functions.arguments import real_number
 from adjoint.functions.composite import composite, describe
 from adjoint.tensor.creation import _wrap
@@ -43,10 +43,7 @@ def _window(
     requires_grad: bool,
 ) -> Tensor:
     """weights: a function that returns the weights for positions from 0 to 1; they are computed in double precision."""
-    if isinstance(window_length, bool) or not hasattr(window_length, "__index__"):
-        type_of_length = type_name(window_length)
-        raise TypeError(f"{function}(): argument 'window_length' (position 1) must be int, not {type_of_length}")
-    n = window_length.__index__()
+    n = as_int(function, "window_length", 1, window_length)
     kind = get_default_dtype() if dtype is None else as_dtype(dtype, function)
     if not (kind.is_floating_point or kind.is_complex):
         raise RuntimeError(f"{function} expects floating point dtypes, got: {kind}")

@@ -25,7 +25,7 @@ from adjoint.arrays.layout import as_memory_format, preserve_format, strided, st
 from adjoint.arrays.libraries.numpy_namespace import as_strided
 from adjoint.arrays.namespace import is_array, namespace, on_device
 from adjoint.arrays.promotion import number_as
-from adjoint.arrays.size import CPU, as_device, check_shape, type_name
+from adjoint.arrays.size import CPU, as_device, as_int, check_shape, type_name
 from adjoint.core import errors
 from adjoint.core.graph import TensorBase, new_tensor
 from adjoint.core.holders import TensorHolder, tensor_of_array
@@ -599,10 +599,10 @@ def eye(
     tensor([[1., 0.],
             [0., 1.]])
     """
-    for position, (name, size) in enumerate((("n", n), ("m", 0 if m is None else m)), 1):
-        if type(size) is not int and not isinstance(size, numbers.Integral):
-            raise TypeError(f"eye(): argument '{name}' (position {position}) must be int, not {type_name(size)}")
-        if size < 0:
+    n = as_int("eye", "n", 1, n)
+    m = None if m is None else as_int("eye", "m", 2, m)
+    for name, size in (("n", n), ("m", m)):
+        if size is not None and size < 0:
             raise RuntimeError(f"{name} must be greater or equal to 0, got {size}")
     return _wrap(filling.eye(n, m, dtype=_kind(dtype, "eye")), requires_grad, "eye", device)
 
@@ -707,7 +707,7 @@ def randperm(
     tensor([0, 1, 2, 3])
     """
     kind = numpy.dtype("int64") if dtype is None else as_dtype(dtype, "randperm").numpy
-    array = _random_array(_permutations, generator, (), n, kind)
+    array = _random_array(_permutations, generator, (), as_int("randperm", "n", 1, n), kind)
     result = _wrap(array, requires_grad, "randperm", device)
     return _into(out, result)
 
