@@ -59,4 +59,4 @@ cdef class Recorder:
 
 cpdef bint is_inexact(object dtype)
 cdef object recorded_shape(object out, OpNode node)
-cdef object filled(list members, Py_ssize_t i, object value)
+cdef object set_once(list members, Py_ssize_t i, object value)

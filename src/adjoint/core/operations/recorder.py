@@ -114,7 +114,7 @@ class Recorder:
     def real_plan(self, mask) -> Plan:
         """The plan for real inputs among the first two."""
         plan = member_of(self.real_plans, mask)
-        return filled(self.real_plans, mask, derive_plan(self.arguments, mask, False)) if plan is None else plan
+        return set_once(self.real_plans, mask, derive_plan(self.arguments, mask, False)) if plan is None else plan
 
     def record(self, values: tuple, plan: Plan, half, out, result: TensorBase):
         """Make the node of a single result."""
@@ -253,7 +253,7 @@ class Recorder:
         rank: cython.int = _RANKS * first + second
         node_type = member_of(self.ranked_types, rank)
         if node_type is None:
-            node_type = filled(self.ranked_types, rank, self.node_type_for((x, y)))
+            node_type = set_once(self.ranked_types, rank, self.node_type_for((x, y)))
         return node_type
 
     def connect(self, node: OpNode, plan: Plan, values: tuple):
@@ -309,7 +309,7 @@ class Recorder:
         return self.results
 
 
-def filled(members: list, i: cython.Py_ssize_t, value):
+def set_once(members: list, i: cython.Py_ssize_t, value):
     """A member of a list, set to a value if it is None."""
     with _making:
         if members[i] is None:
