@@ -536,7 +536,7 @@ def step_of(library: ModuleType, name: str, arguments: tuple[Any, ...]) -> Step:
     in_place = name.endswith("_") and not name.endswith("__")
     if in_place and name.startswith("nn.functional."):
         name, keywords = name[:-1], {**keywords, "inplace": True}
-    function = found_in(library, name)
+    function = find(library, name)
 
     def call() -> Any:
         # both libraries modify a copy, since a leaf must not be modified
@@ -552,7 +552,7 @@ def steps_of(libraries: Sequence[ModuleType], name: str, arguments: tuple[Any, .
     return steps if all(step.drivers for step in steps) else [step._replace(drivers=[]) for step in steps]
 
 
-def found_in(library: ModuleType, name: str) -> Any:
+def find(library: ModuleType, name: str) -> Any:
     """The function of a name, or a method, or an attribute as a function of the tensor."""
     function: Any = library
     for part in name.split("."):

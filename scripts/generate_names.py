@@ -111,7 +111,7 @@ def tables() -> tuple[dict[str, str], dict[str, dict[str, str]], dict[str, str]]
     return rules, functions, methods
 
 
-def left_out() -> list[str]:
+def methods_left_out() -> list[str]:
     """The methods of PyTorch's Tensor that adjoint does not have."""
     from adjoint.tensor.older.left_out import LEFT_OUT
 
@@ -177,7 +177,7 @@ METHODS = {{
 
 #: The methods of PyTorch's Tensor that are left out.
 LEFT_OUT = """
-{chr(10).join(fold(left_out(), "    "))}
+{chr(10).join(fold(methods_left_out(), "    "))}
 """
 ''',
     }

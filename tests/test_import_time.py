@@ -21,7 +21,7 @@ def imports_of(statement):
     return json.loads(result.stdout)
 
 
-def switched_off():
+def is_plain_form():
     """True if these tests run the plain form."""
     return os.environ.get("ADJOINT_DISABLE_EXT", "0") not in ("", "0")
 
@@ -59,7 +59,7 @@ def test_what_is_imported_besides_numpy_is_few():
     numpy_alone, all_modules = set(imports_of("import numpy")), set(imports_of("import adjoint"))
     others = {name for name in all_modules - numpy_alone if not name.startswith(("adjoint", "numpy"))}
     # the plain form imports Cython's own Python modules if Cython is installed
-    assert len(others) < (25 if switched_off() else 15), sorted(others)
+    assert len(others) < (25 if is_plain_form() else 15), sorted(others)
     assert sorted(others & set(SLOW)) == []
     assert len(here := [name for name in all_modules if name.startswith("adjoint")]) <= MOST, here
 

@@ -146,7 +146,7 @@ def implicit_function(torch, draw):
 
 
 @PROGRAMS
-def pulled_back(torch, draw):
+def pullback(torch, draw):
     """A vjp of a map with several results, and its Jacobian by autograd.functional."""
     x, g = draw.normal(6), (draw.normal(6), draw.normal(6))
 

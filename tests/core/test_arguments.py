@@ -158,12 +158,12 @@ def test_which_argument_is_to_blame(name):
 
 
 def test_errors_for_which_no_argument_is_to_blame_stay_what_they_are():
-    def broken(input, key="a"):
+    def fail(input, key="a"):
         return {}["b"] if key == "a" else None.name
 
     for key in "ac":
         with pytest.raises((KeyError, AttributeError)):
-            blame_arguments(broken)(x, key=key)
+            blame_arguments(fail)(x, key=key)
 
 
 WRONG = (3, "a", None, [], ["a"], (1, None), {}, object(), adjoint.float64, int, 2**70, 1j, numpy.array("x"), slice(1))

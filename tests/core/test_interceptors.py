@@ -58,7 +58,7 @@ class Asked(Interceptor):
         return result
 
 
-class intercepted(ModeBlock):
+class intercepting(ModeBlock):
     """A block with an interceptor at its position."""
 
     def __init__(self, interceptor: Interceptor) -> None:
@@ -84,7 +84,7 @@ def around(*names: tuple[str, str]) -> list[tuple[Any, ...]]:
 def test_each_is_asked_around_the_next() -> None:
     notes: list[tuple[Any, ...]] = []
     x = adjoint.tensor([2.0, 3.0], requires_grad=True)
-    with intercepted(Asked(4, notes)), intercepted(Asked(2, notes)):
+    with intercepting(Asked(4, notes)), intercepting(Asked(2, notes)):
         y = x.sin()
         assert notes == around(("operation", "sin"), ("kernel", "sin"))
         notes.clear()
@@ -112,8 +112,8 @@ def test_the_order_of_places_is_not_that_of_blocks(order: tuple[int, ...]) -> No
 @pytest.mark.parametrize("position", PLACES)
 def test_a_later_one_takes_the_place_of_an_earlier_one_until_its_block_ends(position: int) -> None:
     first, second = Asked(position, []), Asked(position, [])
-    with intercepted(first):
-        with intercepted(second):
+    with intercepting(first):
+        with intercepting(second):
             assert current().interceptors == (second,)
         assert current().interceptors == (first,)
     assert current().interceptors == ()
@@ -134,7 +134,7 @@ def test_one_that_defines_nothing_is_passed_over() -> None:
     expected = gradient()
     with ExitStack() as stack:
         for position in OTHERS:
-            stack.enter_context(intercepted(Interceptor(position)))
+            stack.enter_context(intercepting(Interceptor(position)))
         assert len(current().interceptors) == len(OTHERS)
         assert gradient() == expected
 
@@ -193,10 +193,10 @@ def test_a_pass_that_ends_at_nodes_gives_what_they_received(create_graph: bool) 
         True: [[16.0, 24.0], 1.0, [2.0, 2.0], [5.0, 5.0]],
     }
     for ended in (True, False, True, False):  # a pass leaves no state for the next one
-        with intercepted(Ends(y.grad_fn, x.grad_fn) if ended else Ends()):
+        with intercepting(Ends(y.grad_fn, x.grad_fn) if ended else Ends()):
             gradients = adjoint.autograd.grad(outputs, inputs, retain_graph=True, create_graph=create_graph)
         assert [gradient.tolist() for gradient in gradients] == expected[ended]
-    with intercepted(Ends(z.grad_fn)):  # the gradient of z is not requested
+    with intercepting(Ends(z.grad_fn)):  # the gradient of z is not requested
         gradients = adjoint.autograd.grad(outputs, (y, x), retain_graph=True, allow_unused=True)
     assert gradients[0] is None and gradients[1].tolist() == [5.0, 5.0]
 
@@ -206,7 +206,7 @@ def test_a_node_at_which_a_pass_ended_holds_no_cotangent() -> None:
     y = x * 2
     cotangent = np.ones(2, np.float32)
     alive = weakref.ref(cotangent)
-    with intercepted(Ends(y.grad_fn)):
+    with intercepting(Ends(y.grad_fn)):
         (gradient,) = adjoint.autograd.grad(y, x, adjoint.from_numpy(cotangent), retain_graph=True, allow_unused=True)
     assert gradient is None
     del cotangent

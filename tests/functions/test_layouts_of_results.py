@@ -75,16 +75,16 @@ GIVE_VIEWS = {
 }
 
 
-def laid(value: Any, order: str, arguments: list[adjoint.Tensor]) -> Any:
+def with_order(value: Any, order: str, arguments: list[adjoint.Tensor]) -> Any:
     """The arguments of a call, those with several axes in an order; they are appended to a list."""
     if isinstance(value, calls.Argument):
         x = adjoint.tensor(value.values, dtype=value.dtype)
         arguments.append(ORDERS[order](x) if x.ndim > 1 and x.numel() else x)
         return arguments[-1]
     if isinstance(value, dict):
-        return {name: laid(item, order, arguments) for name, item in value.items()}
+        return {name: with_order(item, order, arguments) for name, item in value.items()}
     if type(value) in (list, tuple):
-        return type(value)(laid(item, order, arguments) for item in value)
+        return type(value)(with_order(item, order, arguments) for item in value)
     return value
 
 
@@ -92,7 +92,7 @@ def results(name: str, order: str) -> tuple[list[adjoint.Tensor], list[adjoint.T
     """The strided tensors that a call returns, and its arguments. Some calls do not take some orders."""
     args, kwargs = calls.CALLS[name](calls.Maker(adjoint.float64))
     arguments: list[adjoint.Tensor] = []
-    args, kwargs = laid(args, order, arguments), laid(kwargs, order, arguments)
+    args, kwargs = with_order(args, order, arguments), with_order(kwargs, order, arguments)
     function = calls.function(name) if "." in name or hasattr(adjoint, name) else getattr(adjoint.Tensor, name)
     try:
         returned = function(*args, **kwargs) if callable(function) else getattr(args[0], name)

@@ -27,7 +27,7 @@ def files() -> dict[Path, str]:
     return {path: path.read_text() for floor in FLOORS for path in sorted((SOURCES / floor).rglob("*.py"))}
 
 
-def declared_in(tree: ast.Module) -> set[str]:
+def names_declared_in(tree: ast.Module) -> set[str]:
     """The names that statements of a module declare.
 
     A declaration is a `def`, an assignment to the name, or a call with the literal name as its first argument or as
@@ -69,7 +69,7 @@ def declarations() -> dict[str, list[Path]]:
     """The files that declare each name."""
     results: dict[str, list[Path]] = {}
     for path, text in files().items():
-        for name in declared_in(ast.parse(text)):
+        for name in names_declared_in(ast.parse(text)):
             results.setdefault(name, []).append(path)
     return results
 
@@ -128,4 +128,4 @@ def test_a_search_finds_value_and_derivative(name: str) -> None:
 
 def test_the_test_can_fail() -> None:
     tree = ast.parse('for kind in "ab":\n    declare(f"pool_{kind}")\nnames = declare("pool_c")\ndef pool_d(): ...\n')
-    assert declared_in(tree) == {"names", "pool_c", "pool_d"}
+    assert names_declared_in(tree) == {"names", "pool_c", "pool_d"}

@@ -225,12 +225,12 @@ def test_gradients_of_tensors_from_outside_are_those_of_the_same_code_outside(ru
         assert (w * 2).requires_grad
         return (slope * x).sum()
 
-    def written_out(x: Any) -> Any:
+    def by_hand(x: Any) -> Any:
         return (2 * w * x * x).sum()
 
     x = adjoint.tensor([0.5, 1.0, -1.0])
     transformed = {**DIFFERENTIATED, **UNDER_VMAP}[run]
-    result, expected = transformed(in_transform, x), transformed(written_out, x)
+    result, expected = transformed(in_transform, x), transformed(by_hand, x)
     for actual, target in zip(flatten(result)[0], flatten(expected)[0], strict=True):
         if isinstance(target, adjoint.Tensor):
             close(actual, target)

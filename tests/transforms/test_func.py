@@ -648,7 +648,7 @@ def value_of_vjp(x):
     return vjp(square, x)[0]
 
 
-def pulled_back(x):
+def pull_back(x):
     return vjp(square, x)[1](x)[0]
 
 
@@ -673,7 +673,7 @@ def test_results_have_no_history_of_their_own():
     assert flags_of(*results) == [False] * len(results)
 
 
-@pytest.mark.parametrize("of_tensor", [value_of_vjp, pulled_back, auxiliary_of_grad, value_and_gradient, value_of_jvp])
+@pytest.mark.parametrize("of_tensor", [value_of_vjp, pull_back, auxiliary_of_grad, value_and_gradient, value_of_jvp])
 def test_tangents_of_results_have_no_history_of_their_own(of_tensor):
     for result in jvp(of_tensor, (X,), (ONES,)):
         for part in result if isinstance(result, tuple) else (result,):

@@ -56,10 +56,10 @@ def first_fault(kind: str, most: int) -> Fault:
 
 
 def test_internal_errors_are_faults(monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(*args: Any, **kwargs: Any) -> None:
+    def raise_internal_error(*args: Any, **kwargs: Any) -> None:
         raise KeyError("planted")
 
-    monkeypatch.setattr(calls, "run_text", lambda text, names: adjoint.vmap(broken)(adjoint.ones(2)))
+    monkeypatch.setattr(calls, "run_text", lambda text, names: adjoint.vmap(raise_internal_error)(adjoint.ones(2)))
     assert first_fault("calls", 1).kind == "KeyError"
 
 

@@ -349,7 +349,7 @@ SWITCHES = (
 )  # fmt: skip
 
 
-def switched_back() -> None:
+def switch_back() -> None:
     for switch, usual in SWITCHES:
         switch(usual)
 
@@ -369,7 +369,7 @@ def calls_that_switch() -> Any:
 
 
 #: The steps that a user needs after an interrupt, by program.
-REMEDIES = {"calls_that_switch": switched_back}
+REMEDIES = {"calls_that_switch": switch_back}
 
 
 def duration(function: Callable[[], Any]) -> float:

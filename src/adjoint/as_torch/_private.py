@@ -19,7 +19,7 @@ from adjoint.core.graph import TensorBase
 from adjoint.core.modes.state import set_plain_results
 from adjoint.runtime.pytree import is_registered
 from adjoint.tensor.tensor import Tensor
-from adjoint.transforms.stateless import owners_of, replaced, tie
+from adjoint.transforms.stateless import owners_of, replacing, tie
 from adjoint.utils._pytree import MappingKey, TreeSpec, tree_flatten
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -499,7 +499,7 @@ def reparametrize(module: Any, parameters_and_buffers: Any, *, tie_weights: bool
     """A block in which a module has other parameters and buffers."""
     members = dict([*module.named_parameters(remove_duplicate=False), *module.named_buffers(remove_duplicate=False)])
     values = tie(parameters_and_buffers, members) if tie_weights else parameters_and_buffers
-    return replaced(owners_of(module, values), values)
+    return replacing(owners_of(module, values), values)
 
 
 def reversed_repeated(t: Sequence[Any], n: int) -> tuple[Any, ...]:

@@ -23,7 +23,7 @@ from adjoint.compilation.pulls import ALL_CHOICES, Pull, Pulls, choices_of
 from adjoint.compilation.recordings.outlines import root_of
 from adjoint.compilation.recordings.reach import Reach
 from adjoint.compilation.recordings.recorded_array import RecordedArray
-from adjoint.compilation.recordings.recording import Recording, plain_array, recorded, release
+from adjoint.compilation.recordings.recording import Recording, plain_array, recording_into, release
 from adjoint.compilation.recordings.twins import Twins
 from adjoint.compilation.replays import (
     Model,
@@ -180,7 +180,7 @@ class Entry:
         # the function may change containers, or know them again
         args, kwargs = inner_call = structure.unflatten(arguments) if self.of_arrays else call
         callers_containers, containers = mutable_containers(call), mutable_containers(inner_call)
-        with recorded(recording):
+        with recording_into(recording):
             try:
                 self._adopt()
                 before = modes()
@@ -210,7 +210,7 @@ class Entry:
         self._results = [tensor for tensor in tensors if isinstance(tensor, TensorBase)]
         if not self.of_arrays and not any(map(is_not, members, results)):
             return result
-        return self._given_back(result, list(zip(callers_containers, containers, strict=True)), leaves)
+        return self._for_caller(result, list(zip(callers_containers, containers, strict=True)), leaves)
 
     def _check_containers(self, inner_call: Any, arguments: list[Any], structure: Any) -> None:
         """Stop if the function changed a list, a dictionary or the like among its arguments."""
@@ -219,11 +219,11 @@ class Entry:
         if self.has_changed_containers:
             self.recording.stop("changed a container among its arguments")
 
-    def _given_back(self, result: Any, pairs: list[tuple[Any, Any]], leaves: list[Any]) -> Any:
+    def _for_caller(self, result: Any, pairs: list[tuple[Any, Any]], leaves: list[Any]) -> Any:
         """A result in the caller's own arrays and containers. pairs: of the caller's containers and the function's."""
         counterparts = {id(inner): callers for callers, inner in pairs}
 
-        def given_back(member: Any) -> Any:
+        def give_back(member: Any) -> Any:
             if id(member) in counterparts:
                 return counterparts[id(member)]
             if not is_container(type(member)):
@@ -231,17 +231,17 @@ class Entry:
                 release(tensor)
                 return self._result(member, tensor, leaves)
             children, structure = flatten(member, lambda part: part is not member)
-            counterparts[id(member)] = container = structure.unflatten([given_back(child) for child in children])
+            counterparts[id(member)] = container = structure.unflatten([give_back(child) for child in children])
             return container
 
         for callers, inner in pairs if self.has_changed_containers else ():
             if type(inner) is list:
-                callers[:] = [given_back(member) for member in inner]
+                callers[:] = [give_back(member) for member in inner]
             elif type(inner) is dict:
-                members = {key: given_back(member) for key, member in inner.items()}
+                members = {key: give_back(member) for key, member in inner.items()}
                 callers.clear()
                 callers.update(members)
-        return given_back(result)
+        return give_back(result)
 
     def _look_around(self, members: list[Any], tensors: list[Any]) -> None:
         """Record the results and effects of the function, up to the first that cannot be replayed."""

@@ -195,11 +195,11 @@ def pull(node: ReplayBackward, cotangents: list[Any], saved: list[Any]) -> list[
 def gradients(entry: Entry, cotangents: list[Any], saved: list[Any]) -> list[Any]:
     """The gradients as arrays; of cotangents in a batch member by member."""
     if len(cotangents) == 1 and type(cotangents[0]) is numpy.ndarray:
-        return entry.pulls.whole.run([_laid_out(cotangents[0], entry.cotangents[0]), *saved])
+        return entry.pulls.whole.run([_lay_out(cotangents[0], entry.cotangents[0]), *saved])
     level = max((array.level for array in cotangents if type(array) is BatchedArray), default=None)
     if level is None:
         models = zip(cotangents, entry.cotangents, strict=True)
-        return entry.pulls.run([None if g is None else _laid_out(g, model) for g, model in models], saved)
+        return entry.pulls.run([None if g is None else _lay_out(g, model) for g, model in models], saved)
     is_here = [type(array) is BatchedArray and array.level == level for array in cotangents]
     n = next(len(array.data) for array, here in zip(cotangents, is_here, strict=True) if here)
     batches = list(zip(cotangents, is_here, strict=True))
@@ -227,7 +227,7 @@ class Model(NamedTuple):
     dtype: Any
 
 
-def _laid_out(array: Any, model: Model) -> Any:
+def _lay_out(array: Any, model: Model) -> Any:
     """An array with the strides of the recorded one."""
     if array.strides == model.strides:
         return array

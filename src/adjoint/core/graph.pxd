@@ -221,7 +221,7 @@ cdef class SavedTensor:
 cdef extern from "graph_slots.h":
     object array_in "adj_array_in"(SavedTensor saved)
     TensorBase original_in "adj_original_in"(SavedTensor saved)
-    object packed_in "adj_packed_in"(SavedTensor saved)
+    object packed_value_in "adj_packed_in"(SavedTensor saved)
 
 
 cdef inline object empty_saved(SavedTensor saved):

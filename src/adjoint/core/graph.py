@@ -1055,7 +1055,7 @@ if not cython.compiled:
         """The input of which this is the saved value."""
         return saved.original
 
-    def packed_in(saved):
+    def packed_value_in(saved):
         """The value that a hook packed."""
         return saved.packed
 
@@ -1191,7 +1191,7 @@ def renew_history(tensor: TensorBase, view: View):
         return
     if not recorded:
         # the base was removed from the graph: the view stays in it, but no gradient flows from it any more
-        source = cut_off(view.layout)
+        source = tensor_without_edge(view.layout)
     elif source is None:
         source = view.base if view_of_base(tensor) is not None else earlier_base(view)
         if source is None:
@@ -1211,7 +1211,7 @@ def renew_history(tensor: TensorBase, view: View):
         carry_retained(tensor, before, number)
 
 
-def cut_off(array) -> TensorBase:
+def tensor_without_edge(array) -> TensorBase:
     """A new tensor whose operations are recorded without an edge: a view that shows the flag of a new leaf."""
     leaf: TensorBase = new_tensor(array)
     leaf._requires = True

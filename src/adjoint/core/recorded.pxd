@@ -27,7 +27,7 @@ from adjoint.core.graph cimport (
     output_number,
     output_shape,
     pack_saved,
-    packed_in,
+    packed_value_in,
     project,
     project_tensor,
     version_of,
@@ -123,7 +123,7 @@ cdef class OpNode(Node):
     cdef TensorBase as_recorded(self, TensorBase tensor, Py_ssize_t i)
     cdef object saved_value(self, SavedTensor saved, bint create_graph)
     cdef object widen(self, object value, bint create_graph)
-    cdef TensorBase handed_out(self, SavedTensor saved)
+    cdef TensorBase hand_out(self, SavedTensor saved)
     cdef TensorBase result(self, object array)
     cdef object check_result(self, object array)
     cdef object check_version(self, TensorBase tensor, Py_ssize_t k)

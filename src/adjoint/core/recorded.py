@@ -51,7 +51,7 @@ if not cython.compiled:
         output_number,
         output_shape,
         pack_saved,
-        packed_in,
+        packed_value_in,
         project,
         project_tensor,
         version_of,
@@ -409,11 +409,11 @@ class OpNode(Node):
                 entry = saved_indices(entry)
                 for member in entry:
                     if isinstance(member, SavedTensor):
-                        pack_by_mode(member, self.handed_out(member), self)
+                        pack_by_mode(member, self.hand_out(member), self)
                 self.replace_entry(k, entry)
             elif kind == _RESULT:
                 saved = entry if isinstance(entry, SavedTensor) else self.saved_result(entry)
-                pack_by_mode(saved, self.handed_out(saved), self)
+                pack_by_mode(saved, self.hand_out(saved), self)
                 self.replace_entry(k, saved)
             elif isinstance(entry, TensorBase):
                 saved = save_input(entry)
@@ -469,7 +469,7 @@ class OpNode(Node):
         entry = self.entry(k)
         if entry is None and self.freed:
             # by another pass meanwhile
-            raise errors.freed(self)
+            raise errors.freed_error(self)
         if kind == _RESULT and not create_graph and not self.half and not isinstance(entry, SavedTensor):
             if self.counter.value != self.version:
                 self.check_result(entry)
@@ -527,7 +527,7 @@ class OpNode(Node):
 
     def saved_value(self, saved: SavedTensor, create_graph):
         """The value of a `SavedTensor`."""
-        entry = self.handed_out(saved)
+        entry = self.hand_out(saved)
         if not create_graph:
             entry = cython.cast(TensorBase, entry)._array
         return self.widen(entry, create_graph) if self.half else entry
@@ -540,7 +540,7 @@ class OpNode(Node):
             return registry.tensor_ops.cast(value, float32)
         return value
 
-    def handed_out(self, saved: SavedTensor) -> TensorBase:
+    def hand_out(self, saved: SavedTensor) -> TensorBase:
         """A `SavedTensor` as a Tensor with its history, after its version was compared."""
         tensor: TensorBase = unpack_saved(saved, self)
         if not saved.from_input:
@@ -677,11 +677,11 @@ class OpNode(Node):
         kind: cython.int = self.plan.kinds[k]
         entry = self.edge_shape(self.plan.positions[k]) if kind == _EDGE_SHAPE else self.entry(k)
         if kind == _SEQUENCE:
-            return tuple([self.handed_out(member) for member in entry])
+            return tuple([self.hand_out(member) for member in entry])
         if kind == _INDICES:
             return self.shown_indices(entry)
         if isinstance(entry, SavedTensor):
-            return self.handed_out(entry)
+            return self.hand_out(entry)
         if kind == _RESULT:
             self.check_result(entry)
             return self.result(entry)
@@ -694,7 +694,7 @@ class OpNode(Node):
 
     def shown_indices(self, entry):
         """The arrays of an index as Tensors, with None for each full slice in front of one."""
-        items = [self.handed_out(item) if isinstance(item, SavedTensor) else None for item in saved_indices(entry)]
+        items = [self.hand_out(item) if isinstance(item, SavedTensor) else None for item in saved_indices(entry)]
         while items and items[len(items) - 1] is None:
             items.pop()
         return tuple(items)
@@ -851,10 +851,10 @@ def unpack_saved(saved: SavedTensor, owner) -> TensorBase:
     if array is not None:
         tensor = new_tensor(array)
         tensor._counter = saved.counter
-    packed = packed_in(saved)
+    packed = packed_value_in(saved)
     if saved.freed:
         # by another pass meanwhile
-        raise errors.freed(owner)
+        raise errors.freed_error(owner)
     if saved.unpack_hook is not None:
         value = saved.unpack_hook(packed if tensor is None else tensor)
         if not isinstance(value, TensorBase):

@@ -48,7 +48,7 @@ def _in_type(output: Tensor, input: Tensor) -> Tensor:
     return output if output._array.dtype == input._array.dtype else output.to(input.dtype)
 
 
-def _laid_out(input: Tensor) -> Tensor:
+def _lay_out(input: Tensor) -> Tensor:
     """The input, row by row in memory unless its channels are the last axis there: so the result lies too."""
     flags = getattr(input._array, "flags", None)
     if flags is None or flags.c_contiguous:
@@ -115,7 +115,7 @@ def batch_norm(
     _check_channels(channels, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
     _check_dtypes(input, running_mean, running_var, weight, bias)
     check_constants("native_batch_norm", running_mean=running_mean, running_var=running_var)
-    ndim, input = input.ndim, _laid_out(input)
+    ndim, input = input.ndim, _lay_out(input)
     scale, shift = _per_channel(weight, ndim), _per_channel(bias, ndim)
     if training and not input.numel():
         # an empty input has no statistics: the running ones stay, and gradients are zeros

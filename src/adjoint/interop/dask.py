@@ -220,7 +220,7 @@ def summed_over(
     ]
     if progress:
         watch(parts, timeout)
-    return added_up(client, parts).result(timeout)
+    return add_up(client, parts).result(timeout)
 
 
 def at_shard(fn: Callable[[Any, Any], Any], arrays: list[Any], tree: Any, shard: Any, number: int) -> list[Any]:
@@ -242,7 +242,7 @@ def sum_of(first: list[Any], second: list[Any]) -> list[Any]:
     return [numpy.asarray(a + b) for a, b in zip(first, second, strict=True)]
 
 
-def added_up(client: Any, parts: list[Any]) -> Any:
+def add_up(client: Any, parts: list[Any]) -> Any:
     """The sum of all parts in a tree of pairs, which does not depend on who is done first."""
     while len(parts) > 1:
         pairs = zip(parts[::2], parts[1::2], strict=False)

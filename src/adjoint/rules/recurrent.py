@@ -79,7 +79,7 @@ def _(ops, g, memory, y1, y2):
             return cotangents[0], cotangents[0], cotangents[1]
     memory, y1, y2 = _conjugates(ops, memory, y1, y2)
     of_gates, states = _cotangents_of_parts(of_gates, 4), (None, y1)
-    parts, _, of_states = _remembered_back(ops, (of_hidden, of_next), of_gates, (None, memory), states, _parts(y2, 4))
+    parts, _, of_states = _remember_back(ops, (of_hidden, of_next), of_gates, (None, memory), states, _parts(y2, 4))
     pulled = ops.cat(parts, y2.ndim - 1)
     return pulled, pulled, of_states[1]
 
@@ -88,7 +88,7 @@ def _cotangents_of_parts(of_gates, n):
     return (None,) * n if of_gates is None else _parts(of_gates, n)
 
 
-def _remembered_back(ops, of_states, of_gates, before, states, gates):
+def _remember_back(ops, of_states, of_gates, before, states, gates):
     (of_hidden, of_next), (_, memory), (i, f, c, o) = of_states, before, gates
     tanh_memory = ops.tanh(states[1])
     of_sum = of_next + of_hidden * o * _of_tanh(tanh_memory)
@@ -129,11 +129,11 @@ def _(ops, g, before, state, y1):
             return cotangents
     before, state, y1 = _conjugates(ops, before, state, y1)
     of_gates, gates = (*_cotangents_of_parts(of_gates, 3), None), (*_parts(y1, 3), _parts(before, 3)[2])
-    of_input_part, of_before, of_states = _updated_back(ops, (of_next,), of_gates, (state,), None, gates)
+    of_input_part, of_before, of_states = _update_back(ops, (of_next,), of_gates, (state,), None, gates)
     return ops.cat(of_input_part, y1.ndim - 1), ops.cat(of_before, y1.ndim - 1), of_states[0]
 
 
-def _updated_back(ops, of_states, of_gates, before, states, gates):
+def _update_back(ops, of_states, of_gates, before, states, gates):
     (of_next,), (state,), (reset, update, candidate, part) = of_states, before, gates
     of_reset, of_update, of_candidate, of_part = of_gates
     of_sum = plus(of_next * (1 - update), of_candidate) * _of_tanh(candidate)
@@ -187,8 +187,8 @@ class Cell(NamedTuple):
     back: Any
 
 
-LSTM = Cell("lstm", 2, 4, 4, _remember, _remembered_back)
-GRU = Cell("gru", 1, 3, 4, _update, _updated_back)
+LSTM = Cell("lstm", 2, 4, 4, _remember, _remember_back)
+GRU = Cell("gru", 1, 3, 4, _update, _update_back)
 ELMAN = {
     "tanh": Cell("tanh", 1, 1, 0, _by_tanh, _by_tanh_back),
     "relu": Cell("relu", 1, 1, 0, _by_relu, _by_relu_back),

@@ -18,11 +18,11 @@ PLAIN = (
 )
 
 
-def _switched_on(name: str) -> bool:
+def _is_on(name: str) -> bool:
     return os.environ.get(name, "") not in ("", "0")
 
 
-if _switched_on("ADJOINT_DISABLE_EXT"):
+if _is_on("ADJOINT_DISABLE_EXT"):
     from adjoint.runtime import _sources
 
     sys.meta_path.insert(0, _sources.SourceFinder(COMPILED))
@@ -49,12 +49,12 @@ def check_switches() -> None:
 
     Warns where the modules run as Python source although ADJOINT_DISABLE_EXT does not ask for that.
     """
-    missing = uncompiled_modules() if _switched_on("ADJOINT_REQUIRE_EXT") else []
+    missing = uncompiled_modules() if _is_on("ADJOINT_REQUIRE_EXT") else []
     if missing:
         raise ImportError(
             f"ADJOINT_REQUIRE_EXT is set, but these modules are not compiled: {', '.join(missing)}; "
             "reinstall adjoint where a C compiler is found, or unset the variable"
         )
     # a module that is imported by now tells for all: they are installed together, and a search of files takes time
-    if str(sys.modules["adjoint.core.graph"].__file__).endswith(".py") and not _switched_on("ADJOINT_DISABLE_EXT"):
+    if str(sys.modules["adjoint.core.graph"].__file__).endswith(".py") and not _is_on("ADJOINT_DISABLE_EXT"):
         warnings.warn(PLAIN, RuntimeWarning, stacklevel=3)

@@ -167,7 +167,7 @@ class Differentiable:
         )
 
 
-def pulled_back(function: Callable[[Tree], Tensor], tree: Tree, cotangent: Tensor) -> Tree:
+def pull_back(function: Callable[[Tree], Tensor], tree: Tree, cotangent: Tensor) -> Tree:
     """The cotangents of the tensors in a tree, None for everything else in it."""
     part = Differentiable(tree)
     if not part.tensors:
@@ -176,7 +176,7 @@ def pulled_back(function: Callable[[Tree], Tensor], tree: Tree, cotangent: Tenso
     return part.tree(cotangents, rest=(None,))
 
 
-def pushed_forward(function: Callable[[Tree], Tensor], tree: Tree, tangents: Tree) -> Tensor | None:
+def push_forward(function: Callable[[Tree], Tensor], tree: Tree, tangents: Tree) -> Tensor | None:
     """The derivative along tangents, with None for leaves other than tensors; None if no leaf has a tangent."""
     part = Differentiable(tree)
     directions = part.of(flatten(tangents, lambda leaf: leaf is None)[0]) if part.tensors else []

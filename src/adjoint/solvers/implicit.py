@@ -24,8 +24,8 @@ from adjoint.solvers.flattening import (
     differentiated_leaves,
     one_by_one,
     plain,
-    pulled_back,
-    pushed_forward,
+    pull_back,
+    push_forward,
     to_numpy,
 )
 from adjoint.solvers.linear import METHODS, LinearSystem, solution
@@ -93,12 +93,12 @@ def root_of(equation: Equation, start: Tensor, args: Tree) -> Tensor:
 @root_of.vjp("args")
 def _(g: Tensor, equation: Equation, args: Tree, y: Tensor) -> Tree:
     u = equation.solve_linear(y, args, g, transposed=True)
-    return pulled_back(lambda a: equation.residual(y, a), args, -u)
+    return pull_back(lambda a: equation.residual(y, a), args, -u)
 
 
 @root_of.jvp("args")
 def _(t: Tree, equation: Equation, args: Tree, y: Tensor) -> Tensor | None:
-    change = pushed_forward(lambda a: equation.residual(y, a), args, t)
+    change = push_forward(lambda a: equation.residual(y, a), args, t)
     return None if change is None else equation.solve_linear(y, args, -change)
 
 

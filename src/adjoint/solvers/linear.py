@@ -21,8 +21,8 @@ from adjoint.solvers.flattening import (
     check_function,
     differentiated_leaves,
     one_by_one,
-    pulled_back,
-    pushed_forward,
+    pull_back,
+    push_forward,
     to_numpy,
 )
 from adjoint.tensor.creation import as_tensor, from_numpy
@@ -139,13 +139,13 @@ def solution(system: LinearSystem, b: Tensor, params: Tree) -> Tensor:
 @solution.vjp
 def _(g: Tensor, system: LinearSystem, params: Tree, y: Tensor) -> dict[str, Tree]:
     u = solution(system.transpose(), g, params)
-    return {"b": u, "params": pulled_back(lambda p: system.apply(y, p), params, -u)}
+    return {"b": u, "params": pull_back(lambda p: system.apply(y, p), params, -u)}
 
 
 @solution.jvp
 def _(t: tuple[Any, ...], system: LinearSystem, params: Tree, y: Tensor) -> Tensor:
     _, right, directions = t
-    change = pushed_forward(lambda p: system.apply(y, p), params, directions)
+    change = push_forward(lambda p: system.apply(y, p), params, directions)
     return solution(system, right if change is None else right - change, params)
 
 

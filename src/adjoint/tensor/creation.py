@@ -328,7 +328,7 @@ def full(
     return _wrap(values, requires_grad, "full", device)
 
 
-def _laid_out(make: Any, array: Any, kind: Any, layout: Any) -> Any:
+def _make_in_layout(make: Any, array: Any, kind: Any, layout: Any) -> Any:
     """The result of an ..._like function of NumPy, in a memory format; of expanded arrays row by row."""
     if type(array) is not numpy.ndarray:
         return make(array, dtype=kind)
@@ -350,7 +350,7 @@ def _like(name: str) -> Any:
         array = _array_of(input, f"{name}_like")
         kind = None if dtype is None else as_dtype(dtype, f"{name}_like").numpy
         order = as_memory_format(memory_format, f"{name}_like")
-        array_like = _laid_out(getattr(namespace(array), f"{name}_like"), array, kind, order)
+        array_like = _make_in_layout(getattr(namespace(array), f"{name}_like"), array, kind, order)
         return subclasses.like(_wrap(array_like, requires_grad, f"{name}_like", device), input)
 
     like.__name__ = like.__qualname__ = f"{name}_like"
@@ -433,7 +433,7 @@ def full_like(
     value = number_as(_fill_value(fill_value, "full_like", kind), kind.numpy)
     order = as_memory_format(memory_format, "full_like")
     xp = namespace(array)
-    values = _laid_out(lambda like, **options: xp.full_like(like, value, **options), array, kind.numpy, order)
+    values = _make_in_layout(lambda like, **options: xp.full_like(like, value, **options), array, kind.numpy, order)
     return subclasses.like(_wrap(values, requires_grad, "full_like", device), input)
 
 

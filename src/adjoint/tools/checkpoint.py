@@ -72,7 +72,7 @@ class _Switches:
     debug: bool | None = None
 
 
-class _switched(ModeBlock, contextlib.ContextDecorator):
+class _switching(ModeBlock, contextlib.ContextDecorator):
     """A block that sets one of these modes."""
 
     def __init__(self, name: str, value: bool | None) -> None:
@@ -152,7 +152,7 @@ def set_checkpoint_early_stop(enable: bool) -> contextlib.AbstractContextManager
     >>> with set_checkpoint_early_stop(False):
     ...     y = checkpoint(adjoint.exp, x, use_reentrant=False)
     """
-    return _switched("early_stop", enable)
+    return _switching("early_stop", enable)
 
 
 def set_checkpoint_debug_enabled(enabled: bool | None) -> contextlib.AbstractContextManager[None]:
@@ -160,7 +160,7 @@ def set_checkpoint_debug_enabled(enabled: bool | None) -> contextlib.AbstractCon
 
     enabled: True lists all operations of both runs in errors, False does not, None leaves it to each checkpoint.
     """
-    return _switched("debug", enabled)
+    return _switching("debug", enabled)
 
 
 def noop_context_fn() -> Contexts:

@@ -68,7 +68,7 @@ def owner(array: Any) -> Any:
     return array
 
 
-class _metered(ModeBlock):
+class _metering(ModeBlock):
     """A block whose arrays a meter counts."""
 
     def __init__(self, meter: Meter) -> None:
@@ -88,7 +88,7 @@ def measure(function: Callable[..., Any], *args: Any) -> tuple[Any, int]:
         nbytes, meter.peak = meter.peak - before, max(meter.peak, outer)
         return result, nbytes
     meter = Meter()
-    with _metered(meter):
+    with _metering(meter):
         result = function(*args)
     return result, meter.peak
 

@@ -75,7 +75,7 @@ class Job:
             chunks = []
             for cotangents_in, n in self._batches(output, inputs, unit, progress, pull, number):
                 chunks.append([(g, (n, *x.shape)) for g, x in zip(cotangents_in, inputs, strict=True)])
-            parts.append([filled_up(chunk) for chunk in zip(*chunks, strict=True)])
+            parts.append([fill_and_concatenate(chunk) for chunk in zip(*chunks, strict=True)])
         return [self._of_cotangents((number, k), output, x, [part[k] for part in parts]) for k, x in enumerate(inputs)]
 
     def by_columns(self, push: Push, outputs: Sequence[Tensor], inputs: Sequence[Tensor]) -> list[list[Tensor]]:
@@ -230,7 +230,7 @@ def basis(tensor: Tensor, start: int, stop: int, unit: complex) -> Tensor:
     return vectors if unit == 1 else vectors * unit
 
 
-def filled_up(chunks: Sequence[tuple[Tensor | None, tuple[int, ...]]]) -> Tensor | None:
+def fill_and_concatenate(chunks: Sequence[tuple[Tensor | None, tuple[int, ...]]]) -> Tensor | None:
     """Concatenates (batch, shape) pairs, with zeros of that shape for None; None if all batches are None."""
     model = next((chunk for chunk, _ in chunks if chunk is not None), None)
     if model is None:

@@ -73,7 +73,7 @@ def functional_call(
     for name, value in values.items():
         check_value(name, owners[name], value)
     arguments = () if args is None else args if isinstance(args, tuple) else (args,)
-    with replaced(owners, values):
+    with replacing(owners, values):
         result = module(*arguments, **({} if kwargs is None else kwargs))
         if isinstance(parameter_and_buffer_dicts, dict):
             originals = {name: getattr(*owners[name]) for name in replacements}
@@ -195,7 +195,7 @@ def _holder(owner: Any, name: str) -> Any:
     return owner
 
 
-class replaced(ModeBlock):
+class replacing(ModeBlock):
     """A block that replaces attributes. places: their owners and names, by dotted names."""
 
     def __init__(self, places: dict[str, tuple[Any, str]], values: Tensors) -> None:

@@ -42,7 +42,7 @@ cdef extern from "small_matrices.h":
 
 cdef extern from "short_rows.h":
     bint adj_meet_in_short_rows(object left, object right)
-    object adj_written_out(object array)
+    object adj_contiguous_copy(object array)
 
 cdef extern from "triangles.h":
     object adj_triangle(object array, Py_ssize_t k, bint upper)
@@ -121,4 +121,4 @@ cdef bint _have_gates
 cpdef object gated_step(int kind, tuple arrays)
 cpdef object fast_sum(object array, object axis=?, object dtype=?, object keepdims=?)
 cdef object _add_reduce
-cpdef object written_out(object array)
+cpdef object contiguous_copy(object array)

@@ -299,10 +299,10 @@ def meet_in_short_rows(left, right):
     return False
 
 
-def written_out(array):
+def contiguous_copy(array):
     """The array with all its elements row by row: itself, or a copy."""
     if cython.compiled and not array.flags.c_contiguous:
-        return adj_written_out(array)
+        return adj_contiguous_copy(array)
     return numpy.ascontiguousarray(array)
 
 

@@ -91,7 +91,7 @@ static char *adj_write_out(const char *x, int ndim, const npy_intp *shape, const
 }
 
 /* A row-major copy of an array of plain numbers. */
-static PyObject *adj_written_out(PyObject *object) {
+static PyObject *adj_contiguous_copy(PyObject *object) {
     PyArrayObject *a = (PyArrayObject *)object;
     PyArrayObject *out = adj_new_array(a, PyArray_NDIM(a), PyArray_DIMS(a));
     if (out == NULL || adj_n_elements(object) == 0) return (PyObject *)out;

@@ -427,7 +427,7 @@ def by_long_rows(ufunc: Any, left: Any, right: Any) -> Any:
     out = None
     for first in range(0, shape[axis], step):
         piece = (*(slice(None),) * axis, slice(first, first + step))
-        parts = [products_and_sums.written_out(array[piece]) for array in operands]
+        parts = [products_and_sums.contiguous_copy(array[piece]) for array in operands]
         if step >= shape[axis]:
             return ufunc(*parts)
         if out is None:

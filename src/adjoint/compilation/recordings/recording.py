@@ -225,7 +225,7 @@ class Recording(Interceptor):
     def _call_on_device(self, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         """Call a function after the recording, by what held on to a recorded array."""
         assert self.twins is not None
-        args, kwargs = with_given_back(tuple(args)), with_given_back(kwargs)
+        args, kwargs = with_arrays_after(tuple(args)), with_arrays_after(kwargs)
         return on_device(function, self.twins.xp)(*args, **kwargs)
 
     @property
@@ -386,7 +386,7 @@ class Recording(Interceptor):
             return self.twins.host_of(array)
         return plain_array(array)
 
-    def given_back(self, recorded: RecordedArray) -> Any:
+    def array_after(self, recorded: RecordedArray) -> Any:
         """The array that a Tensor holds after the recording."""
         if self.twins is None or recorded.is_on_host:
             return recorded.array
@@ -431,7 +431,7 @@ class Recording(Interceptor):
                 release(tensor)
                 nodes.append(tensor._node)
         for node in nodes_behind(nodes):
-            node._ad_map_saved(given_back)
+            node._ad_map_saved(array_after)
             if self.twins is not None:
                 # Tensors around batches of recorded arrays are in no list
                 for _, saved in node._ad_saved_items():
@@ -522,11 +522,11 @@ def has_device_array(value: Any) -> bool:
     return type(value) is RecordedArray and not value.is_on_host
 
 
-def given_back(array: Any) -> Any:
+def array_after(array: Any) -> Any:
     """The plain array for a recorded one that a Tensor holds after a recording."""
     if type(array) is BatchedArray and recording_of(array) is not None:
-        return BatchedArray(array.level, given_back(array.data))
-    return array.recording.given_back(array) if type(array) is RecordedArray else array
+        return BatchedArray(array.level, array_after(array.data))
+    return array.recording.array_after(array) if type(array) is RecordedArray else array
 
 
 def recording_of(array: Any) -> Any:
@@ -535,13 +535,13 @@ def recording_of(array: Any) -> Any:
     return inner.recording if type(inner) is RecordedArray and inner.recording.twins is not None else None
 
 
-def with_given_back(value: Any) -> Any:
-    """A tree of arguments with `given_back` of all recorded arrays."""
+def with_arrays_after(value: Any) -> Any:
+    """A tree of arguments with `array_after` of all recorded arrays."""
     if isinstance(value, (tuple, list)) and not hasattr(value, "_fields"):
-        return type(value)([with_given_back(member) for member in value])
+        return type(value)([with_arrays_after(member) for member in value])
     if isinstance(value, dict):
-        return {key: with_given_back(member) for key, member in value.items()}
-    return given_back(value)
+        return {key: with_arrays_after(member) for key, member in value.items()}
+    return array_after(value)
 
 
 def plain_array(array: Any) -> Any:
@@ -553,16 +553,16 @@ def release(tensor: Any) -> None:
     """Give a Tensor, its gradient and its base the plain arrays of their recorded ones."""
     if not isinstance(tensor, TensorBase):
         return
-    tensor._array = given_back(tensor._array)
+    tensor._array = array_after(tensor._array)
     if tensor._grad is not None:
         release(tensor._grad)
     view = tensor._view
     if view is not None and view.base is not tensor:
-        view.layout = given_back(view.layout)
+        view.layout = array_after(view.layout)
         release(view.base)
 
 
-class recorded(ModeBlock):
+class recording_into(ModeBlock):
     """A with block whose operations are added to a recording."""
 
     def __init__(self, recording: Recording) -> None:

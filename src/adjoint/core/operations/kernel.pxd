@@ -47,7 +47,7 @@ cdef class Kernel:
     cdef object cast_arrays(self, list raw, object target)
     cdef tuple kinds(self, list raw)
     cpdef object run(self, list raw, object half)
-    cdef object laid_out(self, object outs)
+    cdef object lay_out(self, object outs)
     cdef bint has_large(self, list raw)
     cdef object other_than_numpy(self, list raw)
     cdef object on_one_device(self, list raw, object xp, object model)

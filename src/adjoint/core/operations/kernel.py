@@ -289,7 +289,7 @@ class Kernel:
         if self.native is not None and half is None and (self.is_view or not is_large(raw[0])):
             outs = self.native.several(raw)
             if outs is not None:
-                return self.laid_out(outs)
+                return self.lay_out(outs)
         if half is None and (self.repeats or self.plain is not None):
             outs = self.by_program(raw)
             if outs is not None:
@@ -319,13 +319,13 @@ class Kernel:
         except Exception as error:
             self.fail(error, raw)
         if self.has_one_result:
-            return self.laid_out(result_array(outs, xp, half))
+            return self.lay_out(result_array(outs, xp, half))
         rounded: cython.Py_ssize_t = self.rule.rounded
-        return self.laid_out(
+        return self.lay_out(
             [result_array(out, xp, half if number < rounded else None) for number, out in enumerate(outs)]
         )
 
-    def laid_out(self, outs):
+    def lay_out(self, outs):
         """The result or the list of results, row by row in memory if the rule says so."""
         if not self.lies_in_rows:
             return outs

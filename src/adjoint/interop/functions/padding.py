@@ -36,7 +36,7 @@ def pad(array: Array, pad_width, mode="constant", **kwargs):
         return gather_elements([array], numpy.pad(numbers, pairs, mode, **kwargs))
     ends = _Ends(array, mode, kwargs)
     for axis, (before, after) in enumerate(pairs):
-        array = ends.grown(array, axis, before, after)
+        array = ends.pad_axis(array, axis, before, after)
     return array
 
 
@@ -65,7 +65,7 @@ class _Ends:
         self.odd = kwargs.pop("reflect_type", "even") == "odd"
         _refuse_more(kwargs, mode)
 
-    def grown(self, array, axis, before, after):
+    def pad_axis(self, array, axis, before, after):
         parts = [self.end(array, axis, before, True), array, self.end(array, axis, after, False)]
         return ops.cat([cast(part, kind_of(array)) for part in parts if part is not None], axis)
 

@@ -152,7 +152,7 @@ def broadcast_arrays(*args, subok=False):
 
 
 def _at_least(n):
-    def grown(a):
+    def with_axes(a):
         return a if a.ndim >= n else [
             lambda: ops.reshape(a, (1,) * n),
             lambda: ops.unsqueeze(a, 0) if n == 2 else a[None, :, None],
@@ -160,7 +160,7 @@ def _at_least(n):
         ][a.ndim]()  # fmt: skip
 
     def atleast(*arys):
-        tensors = tuple(grown(each) for each in arys)
+        tensors = tuple(with_axes(each) for each in arys)
         return tensors[0] if len(tensors) == 1 else tensors
 
     atleast.__name__ = f"atleast_{n}d"

@@ -13,7 +13,7 @@ from adjoint.core.operations.dependence import lost_derivative
 from adjoint.interop.numpy_array.base import ARRAY, ArrayHolder, holds_array, in_double, raw, values
 from adjoint.interop.numpy_array.calls import clone, dispatch, objects_of, overrides, run_ufunc
 from adjoint.interop.numpy_array.indexing import by_numbers, is_basic, is_simple, items, pick
-from adjoint.interop.numpy_array.memory_access import MemoryAccess, laid_out
+from adjoint.interop.numpy_array.memory_access import MemoryAccess, lay_out
 from adjoint.interop.numpy_array.writes import expose, make_writable, memory_of, note_views, to_read, to_write
 from adjoint.interop.operands import carries_derivative
 from adjoint.tensor.notebook import page
@@ -309,7 +309,7 @@ class NumpyArray(MemoryAccess):
 
     def copy(self, order: Any = "C") -> Any:
         """A copy in new memory."""
-        return self._new(clone(self) if order == "K" else laid_out(self, order), self._form)
+        return self._new(clone(self) if order == "K" else lay_out(self, order), self._form)
 
     def conjugate(self) -> Any:
         """The complex conjugate."""

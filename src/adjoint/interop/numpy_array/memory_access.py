@@ -110,7 +110,7 @@ class MemoryAccess(ArrayHolder):
 _kind_of_class = type
 
 
-def laid_out(array: ArrayHolder, order: str) -> Any:
+def lay_out(array: ArrayHolder, order: str) -> Any:
     """A copy of an array whose elements lie in memory in NumPy's order."""
     strides = numpy.empty_like(array._tensor._array, order=order).strides  # type: ignore[call-overload]
     if not array._tensor._array.size or array._tensor._array.dtype.kind not in "fc":

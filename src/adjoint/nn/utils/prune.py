@@ -180,12 +180,12 @@ class PruningContainer(BasePruningMethod):
         """The mask so far, and the mask of the last method for what it leaves."""
         method = self._pruning_methods[-1]
         mask = default_mask.clone()
-        part = _left(method, mask)
+        part = _rest(method, mask)
         mask[part] = method.compute_mask(t[part], default_mask=mask[part]).to(mask.dtype)
         return mask
 
 
-def _left(method: BasePruningMethod, mask: Tensor) -> Any:
+def _rest(method: BasePruningMethod, mask: Tensor) -> Any:
     """The index of what a further method may prune."""
     if method.PRUNING_TYPE == "unstructured":
         return mask == 1

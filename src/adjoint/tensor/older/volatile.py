@@ -65,7 +65,7 @@ def demands(values: Any) -> bool:
     return bool(state.interceptors) and RECORDING not in state.bypassed and among(values)
 
 
-class _unrecorded(ModeBlock):
+class _without_recording(ModeBlock):
     """A block that records nothing and bypasses the search for volatile arguments."""
 
     def _changes(self) -> Any:
@@ -82,7 +82,7 @@ class VolatileTensors(Interceptor):
         """An operation, which is not recorded if there are any; its results are volatile then."""
         if not demands(values):
             return operation.proceed(values, self.position)
-        with _unrecorded():
+        with _without_recording():
             result = operation.proceed(values, self.position)
         for tensor in result if isinstance(result, tuple) else (result,):
             make_volatile(tensor)
@@ -96,7 +96,7 @@ class VolatileTensors(Interceptor):
         tensor = values[0]
         if not demands(values) or (tensor.requires_grad and tensor.is_leaf):
             return operation.proceed_in_place(values, self.position)
-        with _unrecorded():
+        with _without_recording():
             operation.proceed_in_place(values, self.position)
         if tensor._view is None:
             tensor._node = None
@@ -108,7 +108,7 @@ def run_function(run: Any, arguments: Any) -> Any:
     """The result of `run`, a custom function's outputs and more; unrecorded if an argument is volatile."""
     if not demands(arguments):
         return run()
-    with _unrecorded():
+    with _without_recording():
         node, outputs, single = run()
     for output in outputs:
         if isinstance(output, TensorBase):

@@ -23,7 +23,7 @@ class Pulled(NamedTuple):
     dtypes: bool
 
 
-def pulled_back(
+def pull_back(
     output: Tensor, inputs: Sequence[Tensor], cotangents: Units, directions: Sequence[Units], unit: complex
 ) -> Pulled:
     """The gradients for all cotangents, times `unit`: a row for each direction, a column for each cotangent."""
@@ -50,7 +50,7 @@ def flat(gradient: Tensor | None, model: Tensor) -> Array:
     return wide(gradient._array).reshape(-1)
 
 
-def pushed_forward(
+def push_forward(
     func: Function, inputs: tuple[Any, ...], position: int, outputs: dict[int, Tensor], basis: Units, unit: complex
 ) -> list[Array]:
     """The tangents for steps of one input along a basis, times `unit`: for each output, a row for each direction."""

@@ -13,7 +13,7 @@ from adjoint.tensor.differentiate import grad
 from adjoint.tensor.tensor import Tensor
 
 from . import contracts, messages
-from .analytical import Pulled, pulled_back, pushed_forward
+from .analytical import Pulled, pull_back, push_forward
 from .bases import Ray, Units
 from .diagnosis import Case, mismatch_of
 from .functions import Array, Evaluation, Function, as_tuple, check_inputs, results_of, tensor_of, tensors_to_check
@@ -310,14 +310,14 @@ class Problem:
             self._numerical[i] = columns
         return self._numerical[i]
 
-    def pulled_back(self, o: int, unit: complex) -> Pulled:
+    def pull_back(self, o: int, unit: complex) -> Pulled:
         """The gradients of one output by all inputs, by backward mode."""
-        return pulled_back(self.outputs[o], self.inputs, self.cotangents[o], self.directions, unit)
+        return pull_back(self.outputs[o], self.inputs, self.cotangents[o], self.directions, unit)
 
-    def pushed_forward(self, i: int, unit: complex) -> list[Array]:
+    def push_forward(self, i: int, unit: complex) -> list[Array]:
         """The tangents of all outputs along one input, by forward mode."""
         position, basis = self.input_places[i], self.directions[i]
-        return pushed_forward(self.func, self.arguments, position, self.evaluate.outputs, basis, unit)
+        return push_forward(self.func, self.arguments, position, self.evaluate.outputs, basis, unit)
 
     def slow(self) -> Problem:
         """The same problem with all unit vectors."""
@@ -353,7 +353,7 @@ class Gradients(Pair):
         return problem.cotangents[self.output].products(whole)
 
     def in_full(self, slow: Problem) -> Pair:
-        matrix = slow.pulled_back(self.output, self.unit).matrices[self.input]
+        matrix = slow.pull_back(self.output, self.unit).matrices[self.input]
         return Gradients(self.input, self.output, matrix, self.about, self.unit)
 
 
@@ -366,7 +366,7 @@ class Tangents(Pair):
         return problem.numerical(self.input).tangents(self.output, self.unit)
 
     def in_full(self, slow: Problem) -> Pair:
-        matrix = slow.pushed_forward(self.input, self.unit)[self.output]
+        matrix = slow.push_forward(self.input, self.unit)[self.output]
         return Tangents(self.input, self.output, matrix, self.about, self.unit)
 
 
@@ -391,14 +391,14 @@ def tangents_of(problem: Problem) -> Iterator[Pair]:
             if unit == 1j and not x.is_complex():
                 continue
             about = f"While considering the {name} part of complex inputs only, " if x.is_complex() else ""
-            for o, matrix in enumerate(problem.pushed_forward(i, unit)):
+            for o, matrix in enumerate(problem.push_forward(i, unit)):
                 yield Tangents(i, o, matrix, f"{about}Jacobian computed with forward mode", unit)
 
 
 def reproducible(problem: Problem, o: int, unit: complex) -> list[Array]:
     """The gradients of one output, if two passes give the same. Raises GradcheckError otherwise."""
     options = problem.options
-    first, second = problem.pulled_back(o, unit), problem.pulled_back(o, unit)
+    first, second = problem.pull_back(o, unit), problem.pull_back(o, unit)
     if options.check_grad_dtypes and not first.dtypes:
         raise GradcheckError(messages.WRONG_DTYPE)
     if not first.sizes:

@@ -11,7 +11,7 @@ import numpy
 
 from adjoint.tensor.tensor import Tensor
 
-from .analytical import pulled_back
+from .analytical import pull_back
 from .bases import Units
 from .functions import Array, Evaluation, Function, as_tuple, results_of, tensor_of, tensors_to_check
 from .numerical import Numerical
@@ -86,7 +86,7 @@ def get_analytical_jacobian(
     _check_real(output, name)
     targets = list(tensors_to_check(as_tuple(inputs)).values())
     directions = [Units(x.shape) for x in targets]
-    first, second = (pulled_back(output, targets, Units(output.shape), directions, 1) for _ in range(2))
+    first, second = (pull_back(output, targets, Units(output.shape), directions, 1) for _ in range(2))
     pairs = zip(first.matrices, second.matrices, strict=True)
     reentrant = all(numpy.allclose(a, b, rtol=0, atol=nondet_tol, equal_nan=True) for a, b in pairs)
     matrices = tuple(_like(matrix, x) for matrix, x in zip(first.matrices, targets, strict=True))

@@ -66,10 +66,10 @@ def by_rule(cls: type[Function], args: tuple[Any, ...], level: int) -> Any:
             "Expected the vmap staticmethod to have two returns, an output and out_dims with pytree structure "
             f"compatible with the output. Got {returns} instead"
         )
-    return led_in(*returned, level)
+    return lead_in_outputs(*returned, level)
 
 
-def led_in(output: Any, out_dims: Any, level: int) -> Any:
+def lead_in_outputs(output: Any, out_dims: Any, level: int) -> Any:
     """The outputs of a vmap rule as batched tensors. Raises RuntimeError if out_dims do not fit."""
     leaves, structure = flatten(output, lambda part: part is None)
     dims = spread(out_dims, structure)
