@@ -243,7 +243,7 @@ def main(arguments: list[str]) -> int:
     if "races" in names:
         run_races(recorder, options.races, 2 if options.long else 1)
     if "free-threaded" in names:
-        run_free_threaded(recorder, options.free_threaded, 3 if options.long else 1)
+        run_free_threaded(recorder, options.free_threaded, 2 if options.long else 1)
     return recorder.report()
 
 
