@@ -221,3 +221,32 @@ def test_transforms_take_further_containers():
     assert type(gradient) is defaultdict and gradient["a"].tolist() == [3.0, 3.0]
     gradient = adjoint.func.grad(lambda tree: (3 * tree[0]).sum())(deque([x]))
     assert type(gradient) is deque and gradient[0].tolist() == [3.0, 3.0]
+
+
+class Grid:
+    """A registered container whose members have names."""
+
+    def __init__(self, rows, columns):
+        self.rows, self.columns = rows, columns
+
+
+def test_a_registered_class_names_its_members():
+    def entries(grid):
+        pairs = [(torch_pytree.GetAttrKey("rows"), grid.rows), (torch_pytree.MappingKey("columns"), grid.columns)]
+        return pairs, None
+
+    if not pytree.is_registered(Grid):
+        torch_pytree.register_pytree_node(
+            Grid,
+            lambda grid: ([grid.rows, grid.columns], None),
+            lambda members, context: Grid(*members),
+            flatten_with_keys_fn=entries,
+        )
+    paths = [torch_pytree.keystr(path) for path, _ in torch_pytree.tree_leaves_with_path([Grid((1, 2), 3)])]
+    assert paths == ["[0].rows[0]", "[0].rows[1]", "[0]['columns']"]
+
+
+def test_the_number_of_leaves_is_checked():
+    _, structure = torch_pytree.tree_flatten([1, 2])
+    with pytest.raises(ValueError, match="`leaves` has length 3 but the spec refers to a pytree that holds 2 items"):
+        torch_pytree.tree_unflatten([1, 2, 3], structure)

@@ -133,7 +133,7 @@ def ctc_loss(
     states = numpy.full((samples, 2 * rows.shape[1] + 1), blank)
     states[:, 1::2] = numpy.where(counts, rows, blank)
     skip = numpy.full(states.shape, _NEVER)
-    skip[:, 2:][(states[:, 2:] != blank) & (states[:, 2:] != states[:, :-2])] = 0
+    skip[:, 2:][states[:, 2:] != states[:, :-2]] = 0
     position, end = numpy.arange(states.shape[1]), 2 * lengths[:, None]
     last = numpy.where((position == end) | (position == end - 1), 0, _NEVER)
     kind = log_probs._array.dtype

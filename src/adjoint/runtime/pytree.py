@@ -196,6 +196,17 @@ def kind_of_keys(tree_type: type) -> str:
     return "key" if kind is _MAPPING or kind is _DEFAULT_DICT else "position"
 
 
+def members(tree: Any) -> list[tuple[Any, Any]]:
+    """The keys of a container and its members.
+
+    >>> members({"a": 1, "b": (2,)})
+    [('a', 1), ('b', (2,))]
+    """
+    kind = _kind_of(type(tree))
+    assert kind is not None
+    return [(key, kind.item(tree, key)) for key in kind.keys(tree)]
+
+
 def is_container(tree_type: type) -> bool:
     """True for types whose instances are flattened.
 

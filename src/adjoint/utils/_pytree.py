@@ -66,6 +66,12 @@ def tree_unflatten(leaves: Iterable[Any], treespec: TreeSpec) -> Any:
             f"tree_unflatten(leaves, treespec): Expected `treespec` to be instance of TreeSpec but got item of type "
             f"{type(treespec)}."
         )
+    leaves = list(leaves)
+    if len(leaves) != treespec.num_leaves:
+        raise ValueError(
+            f"tree_unflatten(leaves, treespec): `leaves` has length {len(leaves)} but the spec refers to a pytree that "
+            f"holds {treespec.num_leaves} items ({treespec})."
+        )
     return treespec.unflatten(leaves)
 
 
@@ -164,13 +170,23 @@ KeyEntry = SequenceKey | MappingKey | GetAttrKey
 _Path = tuple[KeyEntry, ...]
 
 
-def _paths(structure: TreeSpec) -> list[_Path]:
+#: The functions of `register_pytree_node` that give path entries and members.
+_with_entries: dict[type, Callable[[Any], tuple[list[tuple[Any, Any]], Any]]] = {}
+
+
+def _members(tree: Any) -> list[tuple[KeyEntry, Any]]:
+    """The path entries of a container, and its members."""
+    if type(tree) in _with_entries:
+        return list(_with_entries[type(tree)](tree)[0])
+    entry = {"field": GetAttrKey, "key": MappingKey, "position": SequenceKey}[_pytree.kind_of_keys(type(tree))]
+    return [(entry(key), member) for key, member in _pytree.members(tree)]
+
+
+def _paths(tree: Any, is_leaf: Callable[[Any], bool]) -> list[_Path]:
     """The path of each leaf."""
-    if structure.type is None:
+    if is_leaf(tree):
         return [()]
-    entry = {"field": GetAttrKey, "key": MappingKey, "position": SequenceKey}[_pytree.kind_of_keys(structure.type)]
-    pairs = zip(structure.keys, structure.children, strict=True)
-    return [(entry(key), *rest) for key, child in pairs for rest in _paths(child)]
+    return [(entry, *rest) for entry, member in _members(tree) for rest in _paths(member, is_leaf)]
 
 
 def tree_flatten_with_path(tree: Any, is_leaf: _IsLeaf = None) -> tuple[list[tuple[_Path, Any]], TreeSpec]:
@@ -182,7 +198,7 @@ def tree_flatten_with_path(tree: Any, is_leaf: _IsLeaf = None) -> tuple[list[tup
     [("['a']", 1), ("['b'][0]", 2), ("['b'][1]", 3)]
     """
     leaves, structure = tree_flatten(tree, is_leaf)
-    return list(zip(_paths(structure), leaves, strict=True)), structure
+    return list(zip(_paths(tree, _leaf(is_leaf)), leaves, strict=True)), structure
 
 
 def tree_leaves_with_path(tree: Any, is_leaf: _IsLeaf = None) -> list[tuple[_Path, Any]]:
@@ -216,10 +232,16 @@ def register_pytree_node(
     cls: type,
     flatten_fn: Callable[[Any], tuple[list[Any], Any]],
     unflatten_fn: Callable[[Iterable[Any], Any], Any],
+    *,
+    flatten_with_keys_fn: Callable[[Any], tuple[list[tuple[Any, Any]], Any]] | None = None,
     **names: Any,
 ) -> None:
     """Register a class as a container, also for adjoint's transforms. Names for serialisation are accepted and ignored.
 
+    flatten_with_keys_fn: gives pairs of a path entry and a member, and the context; otherwise entries are positions.
+
     Raises ValueError for a registered class.
     """
     _pytree.register(cls, flatten_fn, unflatten_fn)
+    if flatten_with_keys_fn is not None:
+        _with_entries[cls] = flatten_with_keys_fn
