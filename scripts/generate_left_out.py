@@ -17,6 +17,9 @@ HEAD = """\
 This page lists the names of PyTorch that adjoint leaves out on purpose, with the reason and the replacement. Access to
 such a name raises AttributeError with the same text. `scripts/generate_left_out.py` writes this page from
 `src/adjoint/tensor/older/left_out.py`. All other public names of the compared modules exist (`tests/test_left_out.py`).
+
+Programs and libraries that [import torch](guides/from-pytorch.md) can import these names, and get the error at a call.
+There torch.library has `custom_op`.
 """
 
 

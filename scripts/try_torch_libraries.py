@@ -30,8 +30,8 @@ LONGEST = 900
 class Notes(NamedTuple):
     """What is known about a library besides its program.
 
-    tests: its tests, if the package has some, as paths in the folder of the source package, or of the installed library
-    if they begin with "/". reason: why its program stops.
+    tests: its tests, if the package has some, as paths in the folder of the source package, or in that of the installed
+    libraries if they begin with "/". reason: why its program stops.
     """
 
     tests: str = ""
@@ -41,7 +41,11 @@ class Notes(NamedTuple):
 #: The programs, in files with the names of the distributions. Each prints the numbers to compare.
 PROGRAMS = ROOT / "scripts" / "torch_programs"
 NOTES = {
+    "keras": Notes(
+        "/keras/src/ops/nn_test.py keras/src/ops/linalg_test.py keras/src/ops/math_test.py keras/src/losses"
+    ),
     "pytorch-minimize": Notes("tests"),
+    "tensorly": Notes("/tensorly"),
     "torchquad": Notes("tests"),
     "linear_operator": Notes("test/functions test/utils"),
     "gpytorch": Notes("test/constraints test/distributions test/means test/priors"),
@@ -104,6 +108,7 @@ def environment(options: Any) -> dict[str, str]:
         "HF_HUB_OFFLINE": "1",
         "KERAS_BACKEND": "torch",
         "OMP_NUM_THREADS": "1",
+        "TENSORLY_BACKEND": "pytorch",
         "OPENBLAS_NUM_THREADS": "1",
         "PYTHONDONTWRITEBYTECODE": "1",
     }
@@ -122,7 +127,7 @@ def run(command: list[str], options: Any, folder: Path | None = None) -> tuple[i
 
 def numbers(text: str) -> list[float]:
     """The numbers in the lines that have only numbers; libraries print other lines, too."""
-    lines = [line for line in text.splitlines() if re.fullmatch(r"[-+.\de\s]*|.*\b(nan|inf)\b.*", line)]
+    lines = [line for line in text.splitlines() if re.fullmatch(r"(\s*[-+]?([\d.]+(e[-+]?\d+)?|nan|inf))*\s*", line)]
     return [float(word) for line in lines for word in line.split()]
 
 
@@ -149,9 +154,12 @@ def try_program(name: str, options: Any) -> str:
 
 def tests_passed(name: str, options: Any, python: Path, module: list[str]) -> int:
     """The number of tests that pass."""
-    folder = next(options.sources.glob(f"{name.replace('-', '[-_]')}-*"))
+    tests = notes_of(name).tests
+    is_installed = tests.startswith("/")
+    folder = options.libraries if is_installed else next(options.sources.glob(f"{name.replace('-', '[-_]')}-*"))
     plugins = [word for name in ("jaxtyping", "typeguard", "torchtyping", "xdist") for word in ("-p", f"no:{name}")]
-    pytest = ["-m", "pytest", "-q", "-p", "no:cacheprovider", *plugins, "-W", "ignore", *notes_of(name).tests.split()]
+    files = tests.removeprefix("/").split()
+    pytest = ["-m", "pytest", "-q", "-p", "no:cacheprovider", *plugins, "-W", "ignore", *files]
     _, output = run([str(python), *module, *pytest], options, folder)
     counts = re.findall(r"(\d+) passed", output)
     return int(counts[-1]) if counts else 0
