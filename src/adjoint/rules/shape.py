@@ -576,7 +576,7 @@ def _check_triangle(name):
 @linear(moves=True, core="(m,n)->(m,n)", inplace=True, check=_check_triangle("tril"))
 def tril(xp, input: Array, diagonal=0):
     """The matrices' lower triangles, zeros above the given diagonal."""
-    return xp.tril(input, k=diagonal)
+    return xp.tril(input, k=index(diagonal))
 
 
 @tril.vjp("input")
@@ -587,7 +587,7 @@ def _(ops, g, diagonal):
 @linear(moves=True, core="(m,n)->(m,n)", inplace=True, check=_check_triangle("triu"))
 def triu(xp, input: Array, diagonal=0):
     """The matrices' upper triangles, zeros below the given diagonal."""
-    return xp.triu(input, k=diagonal)
+    return xp.triu(input, k=index(diagonal))
 
 
 @triu.vjp("input")
