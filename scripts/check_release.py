@@ -27,7 +27,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 #: The largest numbers of bytes of a wheel and of its installed files. The goals are 2 and 8 million
 #: (docs/releasing.md).
-MOST_WHEEL, MOST_INSTALLED = 3_270_000, 9_020_000
+MOST_WHEEL, MOST_INSTALLED = 3_320_000, 9_150_000
 #: The seconds from `pip install` of the wheel to the result of the README's example. NumPy and the others are
 #: installed.
 FIRST_MINUTE = 10
