@@ -27,7 +27,7 @@ class Model(pl.LightningModule):
 
 data = torch.utils.data.TensorDataset(torch.sin(torch.arange(160.0)).view(40, 4), torch.arange(40) % 3)
 loader = torch.utils.data.DataLoader(data, batch_size=8)
-quiet = dict(logger=False, enable_checkpointing=False, enable_progress_bar=False, enable_model_summary=False)
+quiet = dict(logger=False, enable_checkpointing=False, enable_progress_bar=False)
 trainer = pl.Trainer(max_epochs=3, accelerator="cpu", gradient_clip_val=1.0, **quiet)
 model = Model()
 trainer.fit(model, loader, loader)

@@ -71,3 +71,25 @@ def test_nothing_that_exists_is_absent():
         space = module.__name__.partition(".")[2]
         for name in dir(module):
             assert not absent_names.is_absent(".".join(part for part in ("torch", space, name) if part))
+
+
+def test_operations_of_a_block_are_counted():
+    text = run("""
+        import torch
+        from torch.utils.flop_counter import FlopCounterMode
+        layer, x = torch.nn.Linear(4, 5), torch.ones(3, 4)
+        with FlopCounterMode() as counter:
+            layer(x).tanh().sum().backward()
+        # a product forward, and one for the weights backward
+        assert counter.get_total_flops() == 2 * 120, counter.get_flop_counts()
+        with counter, torch.no_grad():
+            torch.nn.functional.conv1d(torch.ones(1, 2, 8), torch.ones(3, 2, 3))
+        assert counter.get_flop_counts() == {"Global": {"convolution": 2 * 18 * 6}}
+        try:
+            FlopCounterMode(custom_mapping={1: 2})
+        except NotImplementedError as error:
+            assert "custom_mapping is left out" in str(error)
+        else:
+            raise AssertionError
+    """)
+    assert [line.split()[-1] for line in text.splitlines() if line.startswith("all")] == ["240", "216"]

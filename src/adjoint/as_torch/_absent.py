@@ -35,7 +35,6 @@ _LIKE = {
     "nn.parallel.distributed": ("nn", "DataParallel"),
     "nn.parallel.DistributedDataParallel": ("nn", "DataParallel"),
     "utils.cpp_extension": ("", "cpp"),
-    "utils.flop_counter": ("utils", "backcompat"),
     "utils.data.DistributedSampler": ("distributed", "rpc"),
     "utils.data.dataloader._BaseDataLoaderIter": ("distributed", "rpc"),
     "utils.data.dataloader._MultiProcessingDataLoaderIter": ("distributed", "rpc"),

@@ -40,6 +40,7 @@ _MIRRORS = {
     "torch.types": "",
     "torch.utils.data._utils": "",
     "torch.utils.data._utils.collate": "adjoint.utils.data",
+    "torch.utils.flop_counter": "adjoint.as_torch._flops",
     "torch.version": "",
     **dict.fromkeys(MODULES, ""),
 }
