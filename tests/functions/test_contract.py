@@ -641,3 +641,31 @@ def test_einsum_of_one_operand_is_a_view() -> None:
     assert not adjoint.einsum("ijk->ij", x)._is_view()
     with pytest.raises(RuntimeError):
         adjoint.einsum("ii->i", adjoint.ones(2, 3))
+
+
+#: Equations, and the shapes of two factors; every axis that is summed over has one element.
+SUMS_OVER_ONE = [
+    ("ab,bc->ac", (2, 1), (1, 3)),
+    ("ab,b->a", (2, 1), (1,)),
+    ("abc,cd->abd", (2, 2, 1), (1, 3)),
+    ("ab,ab->a", (2, 1), (2, 1)),
+    ("ab,ab->", (1, 1), (1, 1)),
+    ("abc,adc->abd", (2, 1, 1), (2, 3, 1)),
+]
+
+
+@pytest.mark.parametrize(("equation", "left", "right"), SUMS_OVER_ONE)
+@pytest.mark.parametrize(
+    ("first", "second", "common"),
+    [("int8", "float32", "float32"), ("float32", "float64", "float64"), ("float16", "bfloat16", "float32")],
+)
+def test_einsum_promotes_if_no_sum_has_two_terms(
+    equation: str, left: Any, right: Any, first: str, second: str, common: str
+) -> None:
+    """Torch multiplies then; it runs a matrix product, which needs one dtype, for longer sums only."""
+    a, b = adjoint.ones(left, dtype=getattr(adjoint, first)), 2 * adjoint.ones(right, dtype=getattr(adjoint, second))
+    result = adjoint.einsum(equation, a, b)
+    assert result.dtype is getattr(adjoint, common) and result.eq(2).all()
+    factors = [each.clone().requires_grad_() if each.is_floating_point() else each for each in (a, b)]
+    adjoint.einsum(equation, *factors).sum().backward()
+    assert all(each.grad.dtype is each.dtype for each in factors if each.requires_grad)

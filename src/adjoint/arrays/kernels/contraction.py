@@ -189,10 +189,16 @@ def subscripts_met(equation: str, shapes: tuple[Shape, ...]) -> tuple[str, ...]:
 
 
 def has_contraction(equation: str, shapes: tuple[Shape, ...]) -> bool:
-    """True if some subscript of two operands is summed over: then torch runs a matrix product."""
-    output = split_equation(equation)[1]
+    """True if some subscript of two operands, for more than one element, is summed over: torch runs a matrix product.
+
+    >>> has_contraction("ij,jk->ik", ((2, 3), (3, 4))), has_contraction("ij,jk->ik", ((2, 1), (1, 4)))
+    (True, False)
+    """
+    operands, output = split_equation(equation)
+    axes = [pair for labels, shape in zip(operands, shapes, strict=True) for pair in zip(labels, shape, strict=True)]
+    longer = {c for c, n in axes if n != 1}
     counts = Counter("".join(subscripts_met(equation, shapes)))
-    return any(n > 1 and c not in output for c, n in counts.items())
+    return any(n > 1 and c in longer and c not in output for c, n in counts.items())
 
 
 # the contractions ---------------------------------------------------------------------------------------------------
