@@ -314,3 +314,14 @@ def test_types_print_torch_while_installed():
         adjoint.as_torch.uninstall()
         assert f"{x.shape} {x.dtype}" == "adjoint.Size([2]) adjoint.float32"
     """)
+
+
+def test_functions_of_the_compiler_take_options():
+    run("""
+        import torch
+        for decorate in (torch._dynamo.disable, torch._dynamo.disable(), torch._dynamo.disable(recursive=False)):
+            function = decorate(lambda x: x * 2)
+            assert function(torch.ones(2)).tolist() == [2.0, 2.0]
+        assert torch._dynamo.is_compiling() is False
+        assert torch.compiler.allow_in_graph(len) is len
+    """)

@@ -10,6 +10,7 @@ import pytest
 
 import adjoint
 from adjoint import nn, testing
+from adjoint.nn.modules.module import parse_to
 
 
 class Scaled(nn.Module):
@@ -521,3 +522,12 @@ def test_a_call_costs_little_beside_its_forward():
 def test_batch_norms_of_what_is_no_module() -> None:
     with pytest.raises(TypeError, match="int is not a Module subclass"):
         adjoint.func.replace_all_batch_norm_modules_(0)  # type: ignore[arg-type]
+
+
+def test_a_module_takes_dtype_and_device_from_a_tensor_of_any_size():
+    for like in (adjoint.ones(3, dtype=adjoint.float64), adjoint.zeros(2, 2, dtype=adjoint.float64)):
+        for call in (lambda m, like=like: m.to(like), lambda m, like=like: m.to(tensor=like)):
+            assert call(adjoint.nn.Linear(2, 3)).weight.dtype is adjoint.float64
+    assert parse_to("cpu", adjoint.float32, True) == (adjoint.device("cpu"), adjoint.float32, True, None)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'fermata'"):
+        parse_to(fermata=1)
