@@ -56,7 +56,7 @@ def test_small_dtypes_are_absent_and_have_limits():
         import torch
         assert not isinstance(torch.float8_e4m3fn, torch.dtype) and torch.ones(1).dtype != torch.float8_e4m3fn
         assert float(torch.finfo(torch.float8_e4m3fn).max) == 448.0
-        assert torch.finfo(torch.float64).eps == torch.finfo(torch.float64).eps and torch.finfo().bits == 32
+        assert torch.finfo(torch.float64).eps == 2.0**-52 and torch.finfo().bits == 32
     """)
 
 

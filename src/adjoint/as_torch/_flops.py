@@ -9,7 +9,7 @@ from adjoint.profiler import profile
 
 __all__ = ["FlopCounterMode"]
 
-#: Operations with elementary functions, which torch does not count.
+#: Elementwise operations, which torch does not count.
 _OF_ELEMENTS = ("add", "add_", "mul", "mul_")
 
 

@@ -108,7 +108,7 @@ class CustomOpDef:
         return (lambda function: function) if fn is None else fn
 
     def _make_function(self) -> Any:
-        """The Function whose node records this operation. Its first argument are the keyword arguments."""
+        """The Function whose node records this operation. The first argument holds those by keyword."""
         members: dict[str, Any] = {"forward": self._forward, "setup_context": self._setup, "backward": self._pull}
         if self._vmap is None:
             members["generate_vmap_rule"] = True

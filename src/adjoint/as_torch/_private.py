@@ -358,6 +358,9 @@ def older_vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, **
     return batched
 
 
+# trees and lists -----------------------------------------------------------------------------------------------------
+
+
 class NodeDef(NamedTuple):
     """The way to take a container apart: a function that gives the children and the context of the structure."""
 

@@ -154,7 +154,7 @@ class MappingKey:
 
 @dataclass(frozen=True)
 class GetAttrKey:
-    """The name of a field of a named tuple."""
+    """The name of a field of a named tuple or a registered class."""
 
     name: str
 
